@@ -1,0 +1,222 @@
+"""The frozen configuration tree, one section per room, and the only reader of configuration files and environment.
+
+Order, later wins: defaults, the TOML file, the environment (``GRISTMILL_SANDBOX__WARM=4``), keyword overrides (flags).
+An unknown key is refused: a misspelt limit must not silently be no limit.
+"""
+
+import os
+import sys
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from gristmill.errors import ConfigError
+from gristmill.model import Limits
+
+DEFAULT_FILE = "gristmill.toml"
+
+PRELOAD = (
+    "argparse", "array", "ast", "asyncio", "base64", "bisect", "calendar", "collections", "concurrent.futures", "contextlib",
+    "copy", "csv", "dataclasses", "datetime", "decimal", "difflib", "enum", "fractions", "functools", "glob", "gzip", "hashlib",
+    "heapq", "hmac", "html", "inspect", "io", "itertools", "json", "logging", "math", "operator", "os", "pathlib", "pprint",
+    "queue", "random", "re", "secrets", "shutil", "sqlite3", "statistics", "string", "struct", "subprocess", "tempfile",
+    "textwrap", "threading", "time", "traceback", "types", "typing", "unicodedata", "urllib.parse", "uuid", "weakref", "zipfile",
+    "zlib", "zoneinfo",
+)  # fmt: skip
+"""Imported once in the template, so that programs of the kind models write pay nothing for them."""
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+
+class LimitsConfig(_Section):
+    """What one execution may use. A caller may ask for less, never for more."""
+
+    seconds: float = Field(30.0, gt=0, le=86_400)
+    """Wall-clock seconds, kept by the host."""
+    cpu_seconds: float = Field(30.0, gt=0, le=86_400)
+    """CPU seconds of all processes of the execution together."""
+    cpu_percent: int = Field(100, ge=1, le=10_000)
+    """Share of one CPU in percent (50 is half a core). Needs cgroups; `gristmill doctor` says whether it is in force."""
+    memory_mb: int = Field(256, ge=16, le=1_048_576)
+    """Memory in MB, files in the private workspace and /tmp included."""
+    processes: int = Field(64, ge=1, le=32_768)
+    """Processes and threads at any one time."""
+    open_files: int = Field(256, ge=16, le=65_536)
+    """Open file descriptors per process."""
+    workspace_mb: int = Field(100, ge=1, le=1_048_576)
+    """Bytes of all files in the workspace, in MB."""
+    workspace_files: int = Field(10_000, ge=10, le=10_000_000)
+    """Files and folders in the workspace."""
+    file_mb: int = Field(10, ge=1, le=1_048_576)
+    """Size of any one file, in MB."""
+    output_bytes: int = Field(1_000_000, ge=1_000, le=100_000_000)
+    """Bytes kept of stdout and stderr together; past that the head and the tail are kept."""
+    result_bytes: int = Field(8_000_000, ge=1_000, le=100_000_000)
+    """Bytes of the result as JSON."""
+    calls: int = Field(1_000, ge=0, le=10_000_000)
+    """Tool calls."""
+    call_bytes: int = Field(64_000_000, ge=1_000, le=10_000_000_000)
+    """Bytes of tool-call arguments and results together."""
+
+    def values(self) -> Limits:
+        """The same as the value that the rooms speak of."""
+        return Limits(**self.model_dump())
+
+
+class SandboxConfig(_Section):
+    """Where code runs."""
+
+    isolation: Literal["namespaces", "landlock", "auto"] = "namespaces"
+    """The level that must be in force. `auto` takes the best that this host offers and says which in every outcome."""
+    warm: int = Field(4, ge=0, le=1_024)
+    """Sealed children that wait for code."""
+    concurrency: int = Field(32, ge=1, le=4_096)
+    """Executions at the same time; further ones wait their turn in order of arrival."""
+    cgroups: Literal["auto", "require", "off"] = "auto"
+    """`auto` uses what the host lets us, `require` refuses to start without, `off` never uses them."""
+    limits: LimitsConfig = LimitsConfig()
+    """Limits of one execution."""
+    packages: tuple[str, ...] = ()
+    """Python packages that code may import, as pip requirements; installed once with `gristmill packages install`."""
+    venv: Path | None = None
+    """A virtual environment (same Python version) whose packages code may import, instead of `packages`."""
+    preload: tuple[str, ...] = PRELOAD
+    """Modules imported once in the template, so that importing them costs nothing. They must not start threads."""
+    session_idle_seconds: float = Field(900.0, ge=0, le=604_800)
+    """How long a session's interpreter is kept without use."""
+    sessions_kept: int = Field(32, ge=0, le=4_096)
+    """How many sessions' interpreters are kept; the one used longest ago goes first."""
+    sessions_memory_mb: int = Field(1_024, ge=16, le=1_048_576)
+    """Memory of all kept interpreters together; the one used longest ago goes first."""
+
+    @field_validator("packages")
+    @classmethod
+    def _no_pip_options(cls, packages: tuple[str, ...]) -> tuple[str, ...]:
+        # An entry such as "--index-url=..." would reach pip as an option and change where code comes from.
+        for requirement in packages:
+            if not requirement.strip() or requirement.strip().startswith("-"):
+                raise ValueError(f"{requirement!r} is not a package requirement")
+        return packages
+
+
+class StoreConfig(_Section):
+    """Where state lives."""
+
+    path: Path | None = None
+    """Folder for workspaces and records; empty means `$XDG_STATE_HOME/gristmill` or `~/.local/state/gristmill`."""
+
+
+class Config(BaseSettings):
+    """The whole tree. Empty is safe: no servers, nothing allowed, full isolation."""
+
+    model_config = SettingsConfigDict(
+        extra="forbid",
+        frozen=True,
+        env_prefix="GRISTMILL_",
+        env_nested_delimiter="__",
+        use_attribute_docstrings=True,
+    )
+
+    sandbox: SandboxConfig = SandboxConfig()
+    """Where code runs."""
+    store: StoreConfig = StoreConfig()
+    """Where state lives."""
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """The environment outranks the file, whose content arrives as keyword arguments."""
+        return (env_settings, init_settings)
+
+    @property
+    def state_dir(self) -> Path:
+        """The folder that holds everything Gristmill keeps."""
+        return self.store.path or default_state_dir()
+
+
+def load_config(file: str | Path | None = None, **overrides: Mapping[str, Any]) -> Config:
+    """Read ``file`` (or ``gristmill.toml`` here, if there is one) and the environment.
+
+    Raises:
+        ConfigError: a file that cannot be read, an unknown key, a value out of range.
+    """
+    content = _merge(_read(file), overrides)
+    try:
+        config = Config(**content)
+        return _merge_flags(config, overrides)
+    except ValidationError as error:
+        raise ConfigError(_explain(error, file)) from None
+
+
+def default_state_dir() -> Path:
+    """Where state lives when the configuration does not say."""
+    home = os.environ.get("XDG_STATE_HOME")
+    return (Path(home) if home else Path.home() / ".local" / "state") / "gristmill"
+
+
+def _merge_flags(config: Config, overrides: Mapping[str, Mapping[str, Any]]) -> Config:
+    """Flags outrank the environment, which pydantic-settings has put above everything it was given."""
+    if not overrides:
+        return config
+    return Config.model_validate(_merge(config.model_dump(), overrides))
+
+
+def _merge(low: Mapping[str, Any], high: Mapping[str, Any]) -> dict[str, Any]:
+    merged: dict[str, Any] = dict(low)
+    for key, value in high.items():
+        below = merged.get(key)
+        merged[key] = _merge(below, value) if isinstance(value, Mapping) and isinstance(below, Mapping) else value  # pyright: ignore[reportUnknownArgumentType]
+    return merged
+
+
+def _read(file: str | Path | None) -> dict[str, Any]:
+    path = Path(file) if file else Path(DEFAULT_FILE)
+    if file is None and not path.exists():
+        return {}
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not valid TOML: {error}") from None
+
+
+def _explain(error: ValidationError, file: str | Path | None) -> str:
+    lines = [f"the configuration {f'in {file} ' if file else ''}cannot be used:"]
+    for problem in error.errors(include_url=False):
+        key = ".".join(str(part) for part in problem["loc"])
+        if problem["type"] == "extra_forbidden":
+            lines.append(f"  {key}: unknown key{_near(problem['loc'])}")
+        else:
+            lines.append(f"  {key}: {problem['msg']}")
+    return "\n".join(lines)
+
+
+def _near(location: tuple[int | str, ...]) -> str:
+    import difflib  # only needed to word an error
+
+    section: type[BaseModel] | None = Config
+    for part in location[:-1]:
+        annotation = section.model_fields[str(part)].annotation if section and str(part) in section.model_fields else None
+        section = annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None
+    if section is None:
+        return ""
+    near = difflib.get_close_matches(str(location[-1]), section.model_fields, n=1)
+    return f"; did you mean {near[0]}?" if near else f"; known keys: {', '.join(sorted(section.model_fields))}"
+
+
+def python_version() -> str:
+    """The version a venv must share with us to be usable inside the jail."""
+    return f"{sys.version_info.major}.{sys.version_info.minor}"

@@ -1,0 +1,138 @@
+"""The frozen nouns that every room speaks, and the one signature of a tool call. No behaviour beyond trivial views."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+Json = Any
+"""A JSON value. Its shape comes from strangers (agents, servers), so no static type can be more honest."""
+
+Status = Literal["ok", "failed", "refused", "limited", "crashed"]
+Isolation = Literal["namespaces", "landlock"]
+State = Literal["fresh", "kept"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one execution may use; each name is also the configuration key and the ``limit`` of an outcome."""
+
+    seconds: float = 30.0
+    cpu_seconds: float = 30.0
+    cpu_percent: int = 100
+    memory_mb: int = 256
+    processes: int = 64
+    open_files: int = 256
+    workspace_mb: int = 100
+    workspace_files: int = 10_000
+    file_mb: int = 10
+    output_bytes: int = 1_000_000
+    result_bytes: int = 8_000_000
+    calls: int = 1_000
+    call_bytes: int = 64_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execution:
+    """One request to execute code."""
+
+    id: str
+    code: str
+    session: str | None = None
+    limits: Limits = field(default_factory=Limits)
+    context: Mapping[str, Json] = field(default_factory=dict[str, Json])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What an execution used, measured by the host."""
+
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    memory_mb: float = 0.0
+    calls: int = 0
+    call_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What the sandbox says about a run: raw, unmasked, unshaped."""
+
+    status: Status
+    output: str = ""
+    truncated: bool = False
+    result: Json = None
+    error: str | None = None
+    error_type: str | None = None
+    limit: str | None = None
+    usage: Usage = field(default_factory=Usage)
+    tools_called: tuple[str, ...] = ()
+    isolation: Isolation = "namespaces"
+    state: State = "fresh"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What goes back to the caller. ``success`` is true only for ``status == "ok"``."""
+
+    id: str
+    status: Status
+    success: bool
+    output: str
+    result: Json
+    error: str | None
+    error_type: str | None
+    limit: str | None
+    execution_time_ms: float
+    memory_mb: float
+    tools_called: tuple[str, ...]
+    isolation: Isolation
+    truncated: bool
+    state: State
+    session: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """One tool as its server defined it. ``key`` (``server.name``) is how everything refers to it."""
+
+    server: str
+    name: str
+    description: str = ""
+    input_schema: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    output_schema: Mapping[str, Json] | None = None
+    annotations: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    title: str | None = None
+
+    @property
+    def key(self) -> str:
+        return f"{self.server}.{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """One call on its way out. ``positional`` holds arguments whose names only the tool's schema knows."""
+
+    id: int
+    tool: str
+    arguments: Mapping[str, Json]
+    positional: tuple[Json, ...] = ()
+    execution: str = ""
+    session: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResult:
+    """What a tool answered; ``value`` is what the code gets."""
+
+    value: Json
+    is_error: bool = False
+
+
+Handler = Callable[[ToolCall], Awaitable[ToolResult]]
+"""An upstream, or an upstream behind layers."""
+
+
+class Layer(Protocol):
+    """Something every tool call passes on its way out and back: quota, policy, redaction, recording."""
+
+    async def __call__(self, call: ToolCall, proceed: Handler) -> ToolResult: ...

@@ -1,0 +1,1 @@
+"""The hall: the only place that knows the rooms."""

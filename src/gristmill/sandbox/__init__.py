@@ -1,0 +1,1 @@
+"""Room 4: run code where it can hurt nobody."""
