@@ -1,0 +1,169 @@
+"""The one way out: framed messages to the host over a single socket.
+
+A frame is a four-byte length and a JSON array whose first element names it. Several threads and an event loop may wait for
+answers at once; whoever waits first reads for all. Nothing here is a defence: the host trusts no byte of it.
+"""
+
+import itertools
+import json
+import os
+import socket
+import struct
+import threading
+
+from gristmill.guest.pending import Pending
+
+_HEAD = struct.Struct("<I")
+_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
+_decode = json.JSONDecoder(strict=False).decode
+
+
+def frame(text):
+    """``text`` as it goes over the wire."""
+    # A lone surrogate has no UTF-8; a replaced character beats a lost message.
+    body = text.encode("utf-8", "replace")
+    return _HEAD.pack(len(body)) + body
+
+
+class ToolError(Exception):
+    """A tool call failed; ``code`` says how (``refused.call``, ``upstream.timeout``...)."""
+
+    def __init__(self, message, code="upstream.tool_failed"):
+        super().__init__(message)
+        self.code = code
+
+
+class Channel:
+    """Our end of the socket."""
+
+    def __init__(self, fd):
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=fd)
+        self._ids = itertools.count(1)
+        self._buffer = bytearray()
+        self._open = {}  # call id -> Pending
+        self._orders = []  # frames from the host that answer no call
+        self._turn = threading.Condition(threading.Lock())  # guards _open, _reading and Pending.done
+        self._sending = threading.Lock()  # keeps frames whole
+        self._reading = False
+        self._watched = {}  # event loops whose selector knows our socket
+        self.unused_errors = []
+
+    # -- frames ---------------------------------------------------------------------------------------------------------
+
+    def send(self, *message):
+        """Write one frame."""
+        self.send_text(_encode(message))
+
+    def send_text(self, text):
+        """Write one frame that is JSON already."""
+        if self.sock is None:
+            raise ToolError("tools can be called from the program's main process only, not from one that it forked")
+        with self._sending:
+            self.sock.sendall(frame(text))
+
+    def next_order(self):
+        """Block for the host's next order; returns it and the descriptors that came with it."""
+        while not self._orders:
+            self._fill(self._receive_with_fds())
+        return self._orders.pop(0), self._fds
+
+    def _receive_with_fds(self):
+        data, self._fds, _, _ = socket.recv_fds(self.sock, 1 << 16, 2)
+        return data
+
+    def _fill(self, data):
+        if not data:
+            os._exit(0)  # the host is gone: so are we
+        self._buffer += data
+        for message in self._frames():
+            self._take(message)
+
+    def _frames(self):
+        buffer, start = self._buffer, 0
+        while len(buffer) - start >= 4:
+            end = start + 4 + _HEAD.unpack_from(buffer, start)[0]
+            if len(buffer) < end:
+                break
+            yield _decode(buffer[start + 4 : end].decode("utf-8"))
+            start = end
+        del buffer[:start]
+
+    def _take(self, message):
+        if message[0] == "value":
+            self._open.pop(message[1]).settle(message[2], None)
+        elif message[0] == "error":
+            self._open.pop(message[1]).settle(None, ToolError(message[3], message[2]))
+        else:
+            self._orders.append(message)
+
+    # -- calls ----------------------------------------------------------------------------------------------------------
+
+    def start(self, tool, arguments, positional=()):
+        """Send a call and return at once with its pending answer."""
+        pending = Pending(self, tool)
+        number = next(self._ids)
+        text = _encode(("call", number, tool, arguments, positional))  # raises before anything is registered or sent
+        with self._turn:
+            self._open[number] = pending
+        self.send_text(text)
+        return pending
+
+    def wait(self, pending):
+        """Block until ``pending`` is answered. Whoever waits while nobody reads becomes the reader."""
+        turn = self._turn
+        while True:
+            with turn:
+                while self._reading and not pending.done:
+                    turn.wait()
+                if pending.done:
+                    return
+                self._reading = True
+            try:
+                data = self.sock.recv(1 << 18)
+            finally:
+                with turn:
+                    self._reading = False
+                    turn.notify_all()
+            with turn:
+                self._fill(data)
+                turn.notify_all()
+
+    def watch(self, loop):
+        """Let ``loop`` read answers for its own waiters while it runs."""
+        if loop not in self._watched:
+            loop.add_reader(self.sock.fileno(), self._readable)
+            self._watched[loop] = True
+
+    def unwatch(self, loop):
+        """Forget a loop that ends."""
+        if self._watched.pop(loop, None) and not loop.is_closed():
+            loop.remove_reader(self.sock.fileno())
+
+    def _readable(self):
+        with self._turn:
+            if self._reading:
+                return  # a thread is at it and will wake us
+            try:
+                data = self.sock.recv(1 << 18, socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                return
+            self._fill(data)
+            self._turn.notify_all()
+
+    def settle_all(self):
+        """Wait for every call that has left: none may be cut off because its answer was not used."""
+        while self._open:
+            self.wait(next(iter(self._open.values())))
+        errors, self.unused_errors = self.unused_errors, []
+        return [pending for pending in errors if not pending.observed]
+
+    def close(self):
+        """Give the socket up for good."""
+        sock, self.sock = self.sock, None
+        if sock is not None:
+            os.close(sock.detach())
+
+    def branch(self, fd):
+        """Speak on another socket from now on: we are a fork of the session that the old one belongs to."""
+        self.close()
+        self.__init__(fd)

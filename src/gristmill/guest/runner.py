@@ -1,0 +1,207 @@
+"""The life of a child: wait for code, run it, report, and for a session again. Runs sealed; trusts nobody, guards nothing."""
+
+import asyncio
+import inspect
+import json
+import os
+import signal
+import socket
+import sys
+import types
+
+from gristmill.guest import failure, loops, program, render, tools
+from gristmill.guest.channel import Channel, frame
+from gristmill.guest.pending import Pending
+
+_WARM_UP = """
+import json
+x = {"a": [i * i for i in range(10)]}
+print(json.dumps(x))
+x
+"""
+
+
+class Context:
+    """Values the caller passed along: ``context.user_id`` or ``context["user_id"]``, read-only."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self, values):
+        object.__setattr__(self, "_values", values)
+
+    def __getattr__(self, name):
+        try:
+            return self._values[name]
+        except KeyError:
+            raise AttributeError(f"the caller passed no {name!r}; there is: {', '.join(self._values) or 'nothing'}") from None
+
+    def __getitem__(self, name):
+        return self._values[name]
+
+    def __setattr__(self, name, value):
+        raise AttributeError("context is read-only")
+
+    def __iter__(self):
+        return iter(self._values)
+
+    def __contains__(self, name):
+        return name in self._values
+
+    def __repr__(self):
+        return f"context({', '.join(f'{key}={value!r}' for key, value in self._values.items())})"
+
+
+class Runner:
+    """One interpreter's state, and the executions that share it."""
+
+    def __init__(self, fd):
+        self.channel = tools.CALLS.channel = Channel(fd)
+        self.pid = os.getpid()
+        self.loop = None
+        self.branching = False
+        self.module = types.ModuleType("__main__")
+        self.count = 0
+
+    def serve(self, *, keep):
+        """Run what the host sends: once, or for as long as the session lives."""
+        os.register_at_fork(after_in_child=self._forked)
+        sys.modules["__main__"] = self.module
+        self.channel.send("ready", os.getpid())
+        while True:
+            order, fds = self.channel.next_order()
+            if order[0] == "run":
+                self._run(*order[1:])
+                if not keep:
+                    signal.pause()  # the host kills us; leaving by ourselves would only race it
+            elif order[0] == "fork":
+                self._branch(fds)
+
+    def _run(self, code, context, result_bytes):
+        if context:
+            self.module.context = Context(context)
+        report = self.execute(code, result_bytes)
+        if os.getpid() != self.pid:
+            os._exit(0)  # a fork made by the agent came out here too
+        self.channel.send_text(report)
+
+    def execute(self, code, result_bytes):
+        """Run one program; returns the closing frame."""
+        self.count += 1
+        result, error, kind, limit = None, None, None, None
+        try:
+            result = self._program(code, f"{tools.AGENT}{self.count}>")
+        except BaseException as raised:
+            error, kind, limit = _outcome(raised)
+        unused = self._settle()
+        if unused and error is None:
+            error, kind, limit = failure.describe(unused)
+        result, whole = render.dumps(result, result_bytes)
+        if not whole:
+            limit = limit or "result_bytes"
+        _flush()
+        tail = json.dumps([error, kind, limit])[1:]
+        return f'["done",{result},{tail}'
+
+    def _program(self, code, name):
+        compiled, sites = program.load(code, name)
+        tools.CALLS.parallel[name] = sites
+        scope = vars(self.module)
+        scope.pop(program.RESULT, None)
+        try:
+            if compiled.co_flags & inspect.CO_COROUTINE:
+                self._await(eval(compiled, scope))
+            else:
+                exec(compiled, scope)
+            value = scope.pop(program.RESULT, None)
+        except program.Return as returned:
+            value = returned.value
+        if asyncio.iscoroutine(value) or type(value) is Pending:
+            value = self._await(loops.value_of(value))  # a last line `main()` whose await was forgotten
+        return value
+
+    def _await(self, coroutine):
+        if self.loop is None or self.loop.is_closed():
+            self.loop = asyncio.new_event_loop()
+        asyncio.set_event_loop(self.loop)
+        return self.loop.run_until_complete(coroutine)
+
+    def _settle(self):
+        """Wait for calls still under way; the first failure that nobody looked at is the program's failure."""
+        if os.getpid() != self.pid:
+            return None
+        try:
+            errors = self.channel.settle_all()
+        except BaseException as raised:
+            return raised
+        return errors[0].error if errors else None
+
+    def _forked(self):
+        """A fork made by the agent's code must never speak on the channel."""
+        if not self.branching:
+            self.channel.close()
+
+    def _branch(self, fds):
+        """Fork this session: the branch takes the state along and speaks on its own channel."""
+        self.branching = True
+        child = os.fork()
+        self.branching = False
+        if child:
+            for fd in fds:
+                os.close(fd)
+            return
+        self.pid = os.getpid()
+        self.loop = None
+        asyncio.set_event_loop(None)
+        channel, output = fds
+        for fd in (1, 2):
+            os.dup2(output, fd)
+        os.close(output)
+        self.channel.branch(channel)
+        self.channel.send("ready", os.getpid())
+
+
+def _outcome(raised):
+    if isinstance(raised, SystemExit):
+        if raised.code in (None, 0):
+            return None, None, None
+        return f"SystemExit: {raised.code}", "SystemExit", None
+    return failure.describe(raised)
+
+
+def _flush():
+    """Get everything printed out before the report; whatever the agent did to sys.stdout is its own affair."""
+    for name in ("stdout", "stderr"):
+        for stream in (getattr(sys, name, None), getattr(sys, f"__{name}__", None)):
+            try:
+                stream.flush()
+            except Exception:
+                pass
+        setattr(sys, name, getattr(sys, f"__{name}__"))
+
+
+def prepare(library_path):
+    """Once in the template: everything that children share."""
+    sys.path[:] = library_path
+    loops.install()
+    program.install()
+    tools.install()
+    loops.on_close.append(lambda loop: tools.CALLS.channel.unwatch(loop))
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(line_buffering=True, errors="replace")
+
+
+def train(rounds):
+    """Run small programs, so that what every program needs is specialised, cached and in our own pages already."""
+    stdout, main = sys.stdout, sys.modules["__main__"]
+    ours, theirs = socket.socketpair()
+    with theirs, open(os.devnull, "w", encoding="utf-8") as nowhere:
+        runner = Runner(ours.detach())
+        for _ in range(rounds):
+            sys.stdout = nowhere
+            theirs.sendall(frame(json.dumps(["run", _WARM_UP, {}, 10_000])))
+            order, _ = runner.channel.next_order()
+            runner._run(*order[1:])
+            theirs.recv(1 << 16)
+        runner.channel.close()
+    sys.stdout, sys.modules["__main__"] = stdout, main
+    tools.CALLS.forget()

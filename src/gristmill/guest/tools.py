@@ -1,0 +1,127 @@
+"""What the agent imports: ``servers``, ``mcp_client``. Typed modules of the catalogue, where there are some, go first."""
+
+import importlib.abc
+import importlib.machinery
+import sys
+import types
+
+from gristmill.guest.channel import ToolError
+
+AGENT = "<code "
+"""How the file name of the agent's own code begins."""
+
+
+class Calls:
+    """Decides for each call whether it waits or goes on its way, by where in the agent's code it stands."""
+
+    def __init__(self):
+        self.channel = None
+        self.parallel = {}  # file name -> end positions of parallel calls
+        self._known = {}  # (code, instruction) -> bool
+
+    def call(self, tool, arguments, positional=()):
+        """Make one call: the value, or a ``Pending`` where the program is written to go on meanwhile."""
+        pending = self.channel.start(tool, arguments, positional)
+        return pending if self._is_parallel(sys._getframe(2)) else pending.result()
+
+    def forget(self):
+        """Drop what was learnt about programs that are gone."""
+        self.channel = None
+        self.parallel.clear()
+        self._known.clear()
+
+    def _is_parallel(self, frame):
+        depth = 0
+        while frame is not None and not frame.f_code.co_filename.startswith(AGENT):
+            frame, depth = frame.f_back, depth + 1
+            if depth > 8:
+                return False
+        if frame is None or not self.parallel.get(frame.f_code.co_filename):
+            return False
+        key = (frame.f_code, frame.f_lasti)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._look_up(frame)
+        return known
+
+    def _look_up(self, frame):
+        for index, (_, end_line, _, end_column) in enumerate(frame.f_code.co_positions()):
+            if index == frame.f_lasti // 2:
+                return (end_line, end_column) in self.parallel[frame.f_code.co_filename]
+        return False
+
+
+CALLS = Calls()
+
+
+class ToolFunction:
+    """``crm.find``: call it with keyword arguments, or by position in the order of the tool's schema."""
+
+    def __init__(self, key):
+        self.__name__ = key.rpartition(".")[2]
+        self.__qualname__ = self.key = key
+        self.__doc__ = f"Call the tool {key}."
+
+    def __call__(self, *positional, **arguments):
+        return CALLS.call(self.key, arguments, positional)
+
+    def __repr__(self):
+        return f"<tool {self.key}>"
+
+
+class ServerModule(types.ModuleType):
+    """``servers.crm``: every attribute is a tool; the host knows which exist."""
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        tool = ToolFunction(f"{self.__name__.removeprefix('servers.')}.{name}")
+        setattr(self, name, tool)
+        return tool
+
+
+class ServersPackage(types.ModuleType):
+    """``servers``: every attribute is a server."""
+
+    __path__ = ()
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return importlib.import_module(f"servers.{name}")
+
+
+class _Loader(importlib.abc.Loader):
+    def __init__(self, kind):
+        self.kind = kind
+
+    def create_module(self, spec):
+        return self.kind(spec.name)
+
+    def exec_module(self, module):
+        pass
+
+
+class Finder(importlib.abc.MetaPathFinder):
+    """Answers for ``servers`` and below when no typed module did."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name == "servers":
+            return importlib.machinery.ModuleSpec(name, _Loader(ServersPackage), is_package=True)
+        if name.startswith("servers.") and name.count(".") == 1:
+            return importlib.machinery.ModuleSpec(name, _Loader(ServerModule))
+        return None
+
+
+def call_mcp_tool(name, arguments=None, /, **more):
+    """Call the tool ``name`` (``"server.tool"``) with a dict of arguments, or with keyword arguments."""
+    return CALLS.call(name, {**(arguments or {}), **more})
+
+
+def install():
+    """Make the modules importable."""
+    sys.meta_path.append(Finder())
+    client = types.ModuleType("mcp_client", "Call tools by name.")
+    client.call_mcp_tool = call_mcp_tool
+    client.ToolError = ToolError
+    sys.modules["mcp_client"] = client

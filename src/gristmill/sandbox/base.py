@@ -1,0 +1,76 @@
+"""The contract of a backend: a pool leases sandboxes, a sandbox runs jobs. The hall knows only these."""
+
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from gristmill.events import Emit
+from gristmill.model import Handler, Isolation, Json, Limits, Report
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One program to run, and what it may use."""
+
+    execution: str
+    code: str
+    limits: Limits
+    context: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    session: str | None = None
+
+
+class Sandbox(Protocol):
+    """A jail that is ours until we give it back."""
+
+    @property
+    def alive(self) -> bool:
+        """False once it can run nothing more."""
+        ...
+
+    @property
+    def memory_mb(self) -> float:
+        """What it occupies now."""
+        ...
+
+    async def run(self, job: Job, call: Handler, emit: Emit) -> Report:
+        """Run one program to its end, its limit or our cancellation; the report is never an exception of the program's."""
+        ...
+
+    async def fork(self) -> "Sandbox":
+        """Branch a kept interpreter; both go on independently.
+
+        Raises:
+            SandboxError: it is gone, or this level cannot fork.
+        """
+        ...
+
+    async def close(self) -> None:
+        """End it and everything in it."""
+        ...
+
+
+class Pool(Protocol):
+    """Where sandboxes come from."""
+
+    @property
+    def isolation(self) -> Isolation:
+        """The level in force."""
+        ...
+
+    def lease(self, limits: Limits) -> AbstractAsyncContextManager[Sandbox]:
+        """A fresh sandbox for one job; waits its turn when all are busy, and is destroyed afterwards."""
+        ...
+
+    async def open_session(self, limits: Limits, workspace: Path) -> Sandbox:
+        """A sandbox whose interpreter outlives a job; the caller closes it."""
+        ...
+
+    def turn(self) -> AbstractAsyncContextManager[None]:
+        """A place among the executions that may run at the same time, granted in order of arrival."""
+        ...
+
+    async def close(self) -> None:
+        """End everything."""
+        ...

@@ -1,0 +1,81 @@
+"""What of this host the jail may see: the interpreter, its libraries and the packages, each under a neutral name."""
+
+import os
+import sys
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+
+PYTHON, SITE, MILL = "/opt/python", "/opt/site", "/opt/gristmill"
+SHARED_PREFIXES = ("/", "/usr")  # prefixes that hold far more than a Python
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """Paths of the host and the names they get inside; at the landlock level both are the same."""
+
+    binds: tuple[tuple[str, str], ...]
+    links: tuple[tuple[str, str], ...]
+    executable: str
+    library: str
+    site: str | None
+    mill: str
+
+
+def version() -> str:
+    """The name that this Python's files carry."""
+    return f"python{sys.version_info.major}.{sys.version_info.minor}"
+
+
+def inside(site: Path | None) -> Layout:
+    """The layout of a jail with a file tree of its own."""
+    package = str(Path(__file__).parents[1])
+    binds = [*_interpreter(), *_system_libraries()]
+    binds += [(f"{package}/guest", f"{MILL}/gristmill/guest"), (f"{package}/sandbox/linux", f"{MILL}/gristmill/sandbox/linux")]
+    if site:
+        binds.append((str(site), SITE))
+    return Layout(
+        binds=tuple(pair for pair in binds if os.path.exists(pair[0])),
+        links=tuple((os.readlink(path), path) for path in ("/lib", "/lib64") if os.path.islink(path)),
+        executable=f"{PYTHON}/bin/{version()}",
+        library=f"{PYTHON}/lib/{version()}",
+        site=SITE if site else None,
+        mill=MILL,
+    )
+
+
+def outside(site: Path | None) -> Layout:
+    """The layout without a mount namespace: host paths, readable ones named one by one for Landlock."""
+    package = str(Path(__file__).parents[1])
+    names = [source for source, _ in (*_interpreter(), *_system_libraries())] + [f"{package}/guest", f"{package}/sandbox/linux"]
+    names += [str(site)] if site else []
+    return Layout(
+        binds=tuple((name, name) for name in names if os.path.exists(name)),
+        links=(),
+        executable=_executable(),
+        library=sysconfig.get_path("stdlib"),
+        site=str(site) if site else None,
+        mill=str(Path(package).parent),
+    )
+
+
+def _executable() -> str:
+    # In a virtual environment sys.executable is a link whose prefix is the wrong one.
+    return os.path.realpath(getattr(sys, "_base_executable", sys.executable))
+
+
+def _interpreter() -> list[tuple[str, str]]:
+    stdlib = sysconfig.get_path("stdlib")
+    binds = [(_executable(), f"{PYTHON}/bin/{version()}")]
+    if sys.base_prefix in SHARED_PREFIXES:
+        return [*binds, (stdlib, f"{PYTHON}/lib/{version()}")]
+    return [*binds, (f"{sys.base_prefix}/lib", f"{PYTHON}/lib")]
+
+
+def _system_libraries() -> list[tuple[str, str]]:
+    multiarch = sysconfig.get_config_var("MULTIARCH") or "none"
+    # Debian keeps libraries apart from everything else; elsewhere the whole folder has to be shown.
+    folders = [f"/usr/lib/{multiarch}", f"/lib/{multiarch}"] if os.path.isdir(f"/usr/lib/{multiarch}") else ["/usr/lib", "/lib"]
+    folders += ["/usr/lib64", "/lib64", "/usr/share/zoneinfo"]
+    # /lib is a link on most systems: the link is copied, and what it leads to is shown once.
+    return [(folder, folder) for folder in folders if os.path.realpath(folder) == folder]

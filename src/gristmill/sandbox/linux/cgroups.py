@@ -1,0 +1,198 @@
+"""Cgroups, kept by the host: memory, processes and CPU share of a whole execution. Version 2 where it is delegated to us,
+version 1 where its folders are ours to write, else none, and `gristmill doctor` says so."""
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal
+
+Version = Literal["v2", "v1", "none"]
+CPU_PERIOD_US = 20_000
+CONTROLLERS = ("memory", "pids", "cpu")
+
+
+@dataclass(frozen=True, slots=True)
+class Hierarchy:
+    """Where groups can be made: one folder per controller in version 1, the same one for all in version 2."""
+
+    version: Version
+    folders: dict[str, str] = field(default_factory=dict[str, str])
+    reason: str = ""
+
+    def unique(self) -> list[str]:
+        """The folders, each once."""
+        return list(dict.fromkeys(self.folders.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class GroupLimits:
+    """What a group enforces."""
+
+    memory_bytes: int
+    processes: int
+    cpu_percent: int
+
+
+def prepare(name: str) -> Hierarchy:
+    """Make the folder ``name`` that holds our groups, if the host lets us."""
+    try:
+        own = _own_paths()
+    except OSError as error:
+        return Hierarchy("none", reason=f"/proc/self/cgroup cannot be read: {error.strerror}")
+    mounts = _mounts()
+    if "cgroup2" in mounts and set(CONTROLLERS) <= set(_words(f"{mounts['cgroup2']}{own.get('', '/')}/cgroup.controllers")):
+        return _prepare_v2(f"{mounts['cgroup2']}{own['']}".rstrip("/"), name)
+    return _prepare_v1({c: f"{mounts[c]}{own.get(c, '/')}".rstrip("/") for c in CONTROLLERS if c in mounts}, name)
+
+
+def _prepare_v2(own: str, name: str) -> Hierarchy:
+    """Controllers can be passed on only by a group without processes, so ours move into a leaf first."""
+    leaf, folder = f"{own}/gristmill-host", f"{own}/{name}"
+    wanted = " ".join(f"+{controller}" for controller in CONTROLLERS)
+    try:
+        if set(CONTROLLERS) - set(_words(f"{own}/cgroup.subtree_control")):
+            os.makedirs(leaf, exist_ok=True)
+            for pid in _words(f"{own}/cgroup.procs"):
+                _write(f"{leaf}/cgroup.procs", pid)
+            _write(f"{own}/cgroup.subtree_control", wanted)
+        os.mkdir(folder)
+        _write(f"{folder}/cgroup.subtree_control", wanted)
+    except OSError as error:
+        return Hierarchy("none", reason=f"cgroup v2 is not delegated to us ({error.strerror})")
+    return Hierarchy("v2", dict.fromkeys(CONTROLLERS, folder))
+
+
+def _prepare_v1(parents: dict[str, str], name: str) -> Hierarchy:
+    if missing := set(CONTROLLERS) - set(parents):
+        return Hierarchy("none", reason=f"no cgroup controller for {', '.join(sorted(missing))}")
+    made: dict[str, str] = {}
+    for controller, parent in parents.items():
+        try:
+            os.mkdir(f"{parent}/{name}")
+        except OSError as error:
+            remove(made.values())
+            return Hierarchy("none", reason=f"cgroup v1 {controller} is not ours to write ({error.strerror})")
+        made[controller] = f"{parent}/{name}"
+    return Hierarchy("v1", made)
+
+
+class Group:
+    """One execution's group. Reused after its processes are gone: making one costs more than emptying it."""
+
+    def __init__(self, hierarchy: Hierarchy, name: str) -> None:
+        self._version = hierarchy.version
+        self._at = {controller: f"{folder}/{name}" for controller, folder in hierarchy.folders.items()}
+        self._limits: GroupLimits | None = None
+        for folder in dict.fromkeys(self._at.values()):
+            os.mkdir(folder)
+        peak = "memory.max_usage_in_bytes" if self._version == "v1" else "memory.peak"
+        try:
+            self._peak = os.open(f"{self._at['memory']}/{peak}", os.O_RDWR | os.O_CLOEXEC)
+        except OSError:  # memory.peak came with Linux 5.19
+            self._peak = -1
+        self._ooms = 0
+
+    def admit(self, pid: int, limits: GroupLimits) -> None:
+        """Set the limits and put the process under them."""
+        if limits != self._limits:
+            self._set(limits)
+            self._limits = limits
+        self._ooms = self._oom_kills()
+        if self._version == "v1" and self._peak >= 0:
+            os.pwrite(self._peak, b"0", 0)
+        for folder in dict.fromkeys(self._at.values()):
+            _write(f"{folder}/cgroup.procs", str(pid))
+
+    def peak_bytes(self) -> int | None:
+        """The most memory it had since ``admit``."""
+        return int(os.pread(self._peak, 32, 0)) if self._peak >= 0 else None
+
+    def was_out_of_memory(self) -> bool:
+        """True when the kernel killed something in here since ``admit``."""
+        return self._oom_kills() > self._ooms
+
+    def close(self) -> None:
+        """Remove it; its processes must be gone."""
+        if self._peak >= 0:
+            os.close(self._peak)
+            self._peak = -1
+        remove(self._at.values())
+
+    def _set(self, limits: GroupLimits) -> None:
+        memory, pids, cpu = (self._at[controller] for controller in CONTROLLERS)
+        quota = limits.cpu_percent * CPU_PERIOD_US // 100
+        if self._version == "v2":
+            _write(f"{memory}/memory.max", str(limits.memory_bytes))
+            _try_write(f"{memory}/memory.swap.max", "0")
+            _try_write(f"{memory}/memory.oom.group", "1")
+            _write(f"{cpu}/cpu.max", f"{quota} {CPU_PERIOD_US}")
+        else:
+            _write(f"{memory}/memory.limit_in_bytes", str(limits.memory_bytes))
+            _try_write(f"{memory}/memory.swappiness", "0")
+            _write(f"{cpu}/cpu.cfs_period_us", str(CPU_PERIOD_US))
+            _write(f"{cpu}/cpu.cfs_quota_us", str(quota))
+        _write(f"{pids}/pids.max", str(limits.processes))
+
+    def _oom_kills(self) -> int:
+        file = "memory.oom_control" if self._version == "v1" else "memory.events"
+        words = _words(f"{self._at['memory']}/{file}")
+        return int(words[words.index("oom_kill") + 1]) if "oom_kill" in words else 0
+
+
+def remove(folders: Iterable[str]) -> bool:
+    """Remove empty groups; false when one is still busy."""
+    done = True
+    for folder in dict.fromkeys(folders):
+        try:
+            os.rmdir(folder)
+        except FileNotFoundError:
+            continue
+        except OSError:
+            done = False
+    return done
+
+
+def _own_paths() -> dict[str, str]:
+    """Controller -> our path in its hierarchy; the empty name is version 2."""
+    paths: dict[str, str] = {}
+    with open("/proc/self/cgroup", encoding="utf-8") as lines:
+        for line in lines:
+            _, names, path = line.rstrip("\n").split(":", 2)
+            paths |= dict.fromkeys(names.split(","), path)
+    return paths
+
+
+def _mounts() -> dict[str, str]:
+    """Controller (or ``cgroup2``) -> where its hierarchy is mounted."""
+    found: dict[str, str] = {}
+    with open("/proc/self/mounts", encoding="utf-8") as lines:
+        for line in lines:
+            _, point, kind, options, *_ = line.split(" ")
+            if kind == "cgroup2":
+                found["cgroup2"] = point
+            elif kind == "cgroup":
+                found |= {option: point for option in options.split(",") if option in CONTROLLERS}
+    return found
+
+
+def _words(path: str) -> list[str]:
+    try:
+        with open(path, encoding="ascii") as file:
+            return file.read().split()
+    except OSError:
+        return []
+
+
+def _write(path: str, text: str) -> None:
+    fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        os.write(fd, text.encode())
+    finally:
+        os.close(fd)
+
+
+def _try_write(path: str, text: str) -> None:
+    try:
+        _write(path, text)
+    except OSError:
+        pass  # an older kernel or no swap accounting: the limit above holds without it

@@ -1,0 +1,53 @@
+"""The kernel by number: system calls through ctypes, for calls that the standard library does not offer."""
+
+import ctypes
+import json
+import os
+import platform
+from pathlib import Path
+
+MACHINE = platform.machine()
+TABLES: dict[str, dict[str, int]] = json.loads(Path(__file__).with_name("syscalls.json").read_text())
+NUMBERS = TABLES.get(MACHINE, {})
+
+# PyDLL keeps the GIL during the call: all of these return at once, and a zygote has one thread anyway.
+_libc = ctypes.PyDLL(None, use_errno=True)
+_syscall = _libc.syscall
+_syscall.restype = ctypes.c_long
+
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 1, 4, 38
+
+
+class KernelRefused(OSError):
+    """A system call failed; the message names it."""
+
+
+def call(name: str, *args: object) -> int:
+    """Make one system call.
+
+    Raises:
+        KernelRefused: the kernel said no, or this machine has no such call.
+    """
+    number = NUMBERS.get(name)
+    if number is None:
+        raise KernelRefused(38, f"{name} is not known on {MACHINE}")
+    result = _syscall(ctypes.c_long(number), *(_argument(arg) for arg in args))
+    if result < 0:
+        errno = ctypes.get_errno()
+        raise KernelRefused(errno, f"{name}: {os.strerror(errno)}")
+    return result
+
+
+def prctl(option: int, value: int = 0) -> int:
+    """``prctl`` with one argument."""
+    return call("prctl", option, value, 0, 0, 0)
+
+
+def _argument(arg: object) -> object:
+    if isinstance(arg, int):
+        return ctypes.c_long(arg)
+    if isinstance(arg, str):
+        return ctypes.c_char_p(arg.encode())
+    if arg is None:
+        return ctypes.c_void_p(None)
+    return arg

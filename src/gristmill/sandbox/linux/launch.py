@@ -1,0 +1,70 @@
+"""The keeper: started by the host with an empty environment, it walks the template's steps in a child and stays outside.
+
+It ends what it started when the host is gone, however the host went, and removes the host's cgroups then.
+argv: descriptor of the control socket, pid of the host. The first message on the socket is the launch order.
+"""
+
+import json
+import os
+import select
+import signal
+import socket
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)).removesuffix("/gristmill/sandbox/linux"))
+
+from gristmill.sandbox.linux import steps  # noqa: E402 - the path above is what makes it importable under -I -S
+
+ORDER_BYTES = 1 << 18
+CONTROL = 3
+
+
+def main() -> None:
+    """Start the template, then wait for its end or the host's."""
+    control, host = int(sys.argv[1]), os.pidfd_open(int(sys.argv[2]))
+    if os.getppid() != int(sys.argv[2]):
+        os._exit(1)  # the host died before we could watch it
+    order = json.loads(socket.socket(fileno=os.dup(control)).recv(ORDER_BYTES))
+    child = os.fork()
+    if child == 0:
+        _become_template(control, order)
+    template = os.pidfd_open(child)
+    os.close(control)
+    select.select([host, template], [], [])
+    signal.pidfd_send_signal(template, signal.SIGKILL)
+    os.waitpid(child, 0)
+    _remove(order["cgroups"])
+
+
+def _become_template(control: int, order: dict[str, list[dict[str, object]]]) -> None:
+    try:
+        if control != CONTROL:
+            os.dup2(control, CONTROL, inheritable=True)
+        os.set_inheritable(CONTROL, True)
+        os.closerange(CONTROL + 1, 4096)
+        steps.walk(order["steps"], steps.TEMPLATE_STEPS)
+    except BaseException as error:  # whatever it was, the host has to hear of it and nothing may run
+        socket.socket(fileno=CONTROL).send(json.dumps({"failed": str(error)}).encode())
+        os._exit(70)
+
+
+def _remove(folders: list[str]) -> None:
+    """Remove cgroup folders, which refuse while a process in them is still dying."""
+    for folder in folders:
+        for _ in range(100):
+            try:
+                for name in os.listdir(folder):
+                    if os.path.isdir(f"{folder}/{name}"):
+                        os.rmdir(f"{folder}/{name}")
+                os.rmdir(folder)
+            except FileNotFoundError:
+                break
+            except OSError:
+                time.sleep(0.02)
+            else:
+                break
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,222 @@
+"""Seccomp: the allow-list of system calls as a BPF program, assembled from the policy file next to this one."""
+
+import ctypes
+import errno
+import functools
+import struct
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gristmill.sandbox.linux import kernel
+
+POLICY_FILE = Path(__file__).with_name("seccomp.toml")
+ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+X32_BIT = 0x40000000
+CLONE_THREAD = 0x10000
+
+LOAD, JUMP, EQUAL, GREATER, AT_LEAST, HAS_BITS, RETURN = 0x20, 0x05, 0x15, 0x25, 0x35, 0x45, 0x06
+ALLOW, KILL = 0x7FFF0000, 0x80000000
+NUMBER, ARCH, ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
+_ERRNO = 0x00050000
+
+Label = str
+Instruction = tuple[int, int | Label, int | Label, int | Label]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """A call that is allowed for some values of one argument only."""
+
+    syscall: str
+    argument: int
+    only: tuple[int, ...] = ()
+    without_bits: int = 0
+    with_bits: int = 0
+    errno: int = errno.EPERM
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """Which calls are allowed, which only for some arguments, which are answered with a special error."""
+
+    allow: frozenset[str]
+    rules: tuple[Rule, ...]
+    answers: dict[str, int] = field(default_factory=dict[str, int])
+
+
+@functools.cache
+def _file() -> dict[str, Any]:
+    return tomllib.loads(POLICY_FILE.read_text(encoding="utf-8"))
+
+
+def setup_calls() -> frozenset[str]:
+    """The calls that only the template makes."""
+    return frozenset(_file()["setup"]["names"].split())
+
+
+def policy(level: str) -> Policy:
+    """What code may call at ``level``, as the policy file says it."""
+    content = _file()
+    allow = {name for group in content["allow"].values() for name in group.split()}
+    rules = [Rule(**{**rule, "only": tuple(rule.get("only", ())), "errno": _errno(rule)}) for rule in content["when"]]
+    if level == "landlock":
+        allow -= set(content["landlock_level"]["without"].split())
+        rules = [_threads_only(rule) if rule.syscall == "clone" else rule for rule in rules]
+    answers = {name: getattr(errno, code) for name, code in content["answer"].items()}
+    return Policy(allow=frozenset(allow), rules=tuple(rules), answers=answers)
+
+
+def _errno(rule: dict[str, Any]) -> int:
+    return getattr(errno, rule.get("errno", "EPERM"))
+
+
+def _threads_only(rule: Rule) -> Rule:
+    return Rule(
+        syscall=rule.syscall, argument=rule.argument, without_bits=rule.without_bits, with_bits=CLONE_THREAD, errno=rule.errno
+    )
+
+
+def code_filter(level: str, machine: str = kernel.MACHINE) -> bytes:
+    """The whole filter of a child."""
+    return _assemble(policy(level), machine)
+
+
+def template_filter(machine: str = kernel.MACHINE) -> bytes:
+    """The filter of the template: what children may do and the set-up calls. Children inherit it."""
+    base = policy("namespaces")
+    setup = setup_calls()
+    rules = tuple(rule for rule in base.rules if rule.syscall not in setup)
+    return _assemble(Policy(allow=base.allow | setup, rules=rules, answers=base.answers), machine)
+
+
+def seal_filter(machine: str = kernel.MACHINE) -> bytes:
+    """The small filter that a child stacks on the inherited one: it takes the set-up calls away."""
+    numbers = kernel.TABLES[machine]
+    setup = setup_calls()
+    program = _Program()
+    _head(program, machine)
+    for rule in policy("namespaces").rules:
+        if rule.syscall in setup:
+            _rule(program, numbers[rule.syscall], rule)
+            setup -= {rule.syscall}
+    for name in sorted(setup & set(numbers), key=numbers.__getitem__):
+        program.add(EQUAL, "refuse", 0, numbers[name])
+    program.add(RETURN, k=ALLOW)
+    program.label("refuse")
+    program.add(RETURN, k=_ERRNO | errno.EPERM)
+    return program.build()
+
+
+def install(program: bytes) -> None:
+    """Put the filter in force for this process and all that it will start."""
+    buffer = ctypes.create_string_buffer(program, len(program))
+    header = _Program.Header(len(program) // 8, ctypes.addressof(buffer))
+    kernel.call("seccomp", 1, 0, ctypes.byref(header))
+
+
+class _Program:
+    """A BPF program under construction; jump targets may be labels."""
+
+    class Header(ctypes.Structure):
+        _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
+
+    def __init__(self) -> None:
+        self.code: list[Instruction] = []
+        self.labels: dict[Label, int] = {}
+
+    def add(self, op: int, yes: int | Label = 0, no: int | Label = 0, k: int | Label = 0) -> None:
+        self.code.append((op, yes, no, k))
+
+    def label(self, name: Label) -> None:
+        self.labels[name] = len(self.code)
+
+    def fresh(self) -> Label:
+        return f"at{len(self.code)}.{len(self.labels)}"
+
+    def build(self) -> bytes:
+        out = bytearray()
+        for index, (op, yes, no, k) in enumerate(self.code):
+            target: Callable[[int | Label], int] = lambda value, at=index: (
+                value if isinstance(value, int) else self.labels[value] - at - 1
+            )
+            out += struct.pack("<HBBI", op, target(yes), target(no), target(k))
+        return bytes(out)
+
+
+def _head(program: _Program, machine: str) -> None:
+    program.add(LOAD, k=ARCH)
+    program.add(EQUAL, 1, 0, ARCHITECTURES[machine])
+    program.add(RETURN, k=KILL)  # another gate (int 0x80) counts its calls differently
+    program.add(LOAD, k=NUMBER)
+    if machine == "x86_64":
+        program.add(AT_LEAST, 0, 1, X32_BIT)
+        program.add(RETURN, k=KILL)
+
+
+def _rule(program: _Program, number: int, rule: Rule) -> None:
+    end = program.fresh()
+    program.add(EQUAL, 0, end, number)
+    program.add(LOAD, k=ARGUMENTS + 8 * rule.argument)  # low word: the kernel takes these arguments as 32 bits
+    refuse = _ERRNO | rule.errno
+    if rule.without_bits:
+        program.add(HAS_BITS, 0, 1, rule.without_bits)
+        program.add(RETURN, k=refuse)
+    if rule.with_bits:
+        program.add(HAS_BITS, 1, 0, rule.with_bits)
+        program.add(RETURN, k=refuse)
+    for value in rule.only:
+        program.add(EQUAL, 0, 1, value)
+        program.add(RETURN, k=ALLOW)
+    program.add(RETURN, k=refuse if rule.only else ALLOW)
+    program.label(end)
+
+
+def _assemble(rules: Policy, machine: str) -> bytes:
+    numbers = kernel.TABLES[machine]
+    program = _Program()
+    _head(program, machine)
+    for name, code in rules.answers.items():
+        if name in numbers:
+            program.add(EQUAL, 0, 1, numbers[name])
+            program.add(RETURN, k=_ERRNO | code)
+    for rule in rules.rules:
+        if rule.syscall in numbers:
+            _rule(program, numbers[rule.syscall], rule)
+    allowed = _ranges(sorted(numbers[name] for name in rules.allow if name in numbers))
+    _search(program, allowed)
+    program.label("refuse")
+    program.add(GREATER, 1, 0, max(numbers.values()))
+    program.add(RETURN, k=_ERRNO | errno.EPERM)
+    program.add(RETURN, k=_ERRNO | errno.ENOSYS)
+    return program.build()
+
+
+def _ranges(numbers: list[int]) -> list[tuple[int, int]]:
+    ranges: list[tuple[int, int]] = []
+    for number in numbers:
+        if ranges and ranges[-1][1] == number - 1:
+            ranges[-1] = (ranges[-1][0], number)
+        else:
+            ranges.append((number, number))
+    return ranges
+
+
+def _search(program: _Program, ranges: list[tuple[int, int]]) -> None:
+    """A binary search over the allowed ranges; long jumps go through JUMP, whose offset has 32 bits."""
+    if len(ranges) == 1:
+        low, high = ranges[0]
+        program.add(AT_LEAST, 0, 1, low)
+        program.add(GREATER, 0, 1, high)
+        program.add(JUMP, k="refuse")
+        program.add(RETURN, k=ALLOW)
+        return
+    middle = len(ranges) // 2
+    right = program.fresh()
+    program.add(AT_LEAST, 0, 1, ranges[middle][0])
+    program.add(JUMP, k=right)
+    _search(program, ranges[:middle])
+    program.label(right)
+    _search(program, ranges[middle:])

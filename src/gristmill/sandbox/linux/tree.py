@@ -1,0 +1,85 @@
+"""Process trees seen from the host: who descends from a jail's first process, and what they use together."""
+
+import os
+
+TICKS = os.sysconf("SC_CLK_TCK")
+PAGE = os.sysconf("SC_PAGE_SIZE")
+MOST = 4_096
+
+
+def host_pid(pidfd: int) -> int:
+    """The pid that the host knows this process by; -1 when it is gone."""
+    with open(f"/proc/self/fdinfo/{pidfd}", encoding="ascii") as lines:
+        return next((int(line.split()[1]) for line in lines if line.startswith("Pid:")), -1)
+
+
+def children(pid: int) -> list[int]:
+    """The direct children of all its threads."""
+    found: list[int] = []
+    try:
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            found += [int(word) for word in _read(f"/proc/{pid}/task/{thread}/children").split()]
+    except OSError:
+        pass  # it ended meanwhile
+    return found
+
+
+def descendants(pid: int, *, except_for: frozenset[int] = frozenset()) -> list[int]:
+    """Everything below ``pid``, without the subtrees of ``except_for``."""
+    found: list[int] = []
+    todo = [pid]
+    while todo and len(found) < MOST:
+        for child in children(todo.pop()):
+            if child not in except_for:
+                found.append(child)
+                todo.append(child)
+    return found
+
+
+def cpu_seconds(pids: list[int]) -> float:
+    """CPU time of these processes and of those they have waited for."""
+    return sum(sum(int(field) for field in _stat(pid)[11:15]) for pid in pids) / TICKS
+
+
+def resident_bytes(pids: list[int]) -> int:
+    """Memory that these processes do not share with anyone by mapping a file."""
+    total = 0
+    for pid in pids:
+        words = _read(f"/proc/{pid}/statm").split()
+        total += (int(words[1]) - int(words[2])) * PAGE if words else 0
+    return total
+
+
+def peak_bytes(pid: int) -> int:
+    """The high-water mark of one process's resident memory."""
+    for line in _read(f"/proc/{pid}/status").splitlines():
+        if line.startswith("VmHWM"):
+            return int(line.split()[1]) << 10
+    return 0
+
+
+def threads(pid: int) -> int:
+    """How many threads it has."""
+    stat = _stat(pid)
+    return int(stat[17]) if stat else 0
+
+
+def inner_pid(pid: int) -> int:
+    """What the process calls itself in its own pid namespace."""
+    for line in _read(f"/proc/{pid}/status").splitlines():
+        if line.startswith("NSpid:"):
+            return int(line.split()[-1])
+    return -1
+
+
+def _stat(pid: int) -> list[str]:
+    """The fields of ``stat`` after the name, which may hold spaces and parentheses of its own."""
+    return _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""

@@ -1,0 +1,67 @@
+"""What the code printed, read from its pipe: head and tail kept, the middle dropped and counted, never more than a cap."""
+
+import codecs
+import os
+
+CHUNK = 1 << 16
+
+
+class Output:
+    """The host's end of a child's stdout and stderr."""
+
+    def __init__(self, fd: int, keep_bytes: int) -> None:
+        os.set_blocking(fd, False)
+        self._fd = fd
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._half = keep_bytes // 2
+        self._dropped = 0
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def read(self, most: int = 1 << 20) -> tuple[str, bool]:
+        """Take what is there, at most ``most`` bytes; returns the new text and whether there may be more."""
+        parts: list[bytes] = []
+        taken = 0
+        while taken < most:
+            try:
+                data = os.read(self._fd, CHUNK)
+            except BlockingIOError:
+                break
+            if not data:
+                break
+            parts.append(data)
+            taken += len(data)
+            self._keep(data)
+        return self._decoder.decode(b"".join(parts)), taken >= CHUNK
+
+    def text(self) -> tuple[str, bool]:
+        """All that was kept, and whether something was dropped."""
+        if not self._dropped:
+            return (self._head + self._tail).decode("utf-8", "replace"), False
+        head, tail = self._head.decode("utf-8", "ignore"), self._tail.decode("utf-8", "ignore")
+        return f"{head}\n... [{self._dropped:,} bytes of output dropped] ...\n{tail}", True
+
+    def reset(self, keep_bytes: int) -> None:
+        """Begin a new execution's output."""
+        self.read()
+        self._head.clear()
+        self._tail.clear()
+        self._dropped, self._half = 0, keep_bytes // 2
+        self._decoder.reset()
+
+    def close(self) -> None:
+        """Give the pipe up."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def _keep(self, data: bytes) -> None:
+        room = self._half - len(self._head)
+        if room > 0:
+            self._head += data[:room]
+            data = data[room:]
+        self._tail += data
+        excess = len(self._tail) - self._half
+        if excess > 0:
+            self._dropped += excess
+            del self._tail[:excess]

@@ -1,0 +1,304 @@
+"""Warm jails: sealed children wait for code, used ones die, refilling happens off the hot path."""
+
+import asyncio
+import itertools
+import os
+import socket
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from gristmill.errors import SandboxError, SandboxUnavailable
+from gristmill.model import Isolation, Limits
+from gristmill.sandbox import bridge, layout
+from gristmill.sandbox.jail import Handles, Jail
+from gristmill.sandbox.linux import cgroups, tree
+from gristmill.sandbox.output import Output
+from gristmill.sandbox.plan import SCRATCH, WORKSPACES, JailSpec, plan, requested
+from gristmill.sandbox.probe import Offer, explain
+from gristmill.sandbox.template import Exit, Template, TemplateOrder
+
+SPAWN_SECONDS = 30.0
+SEALED = ("cpu_seconds", "cpu_percent", "memory_mb", "processes", "open_files", "workspace_mb", "workspace_files", "file_mb")
+"""Limits that are in force before the code is known; the others are kept by the host while it runs."""
+_numbers = itertools.count(1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolOptions:
+    """What a pool is made of."""
+
+    limits: Limits
+    warm: int
+    concurrency: int
+    preload: tuple[str, ...]
+    site: Path | None
+    workspaces: Path | None
+    scratch: Path
+    use_cgroups: bool = True
+    require_cgroups: bool = False
+    uid: int = 65_534
+    gid: int = 65_534
+
+
+class LinuxPool:
+    """A pool of jails forked from one template. Implements ``Pool``."""
+
+    def __init__(self, options: PoolOptions, level: Isolation) -> None:
+        self.isolation: Isolation = level
+        self.options = options
+        self.cgroups = cgroups.Hierarchy("none", reason="switched off by configuration")
+        self._places = asyncio.Semaphore(options.concurrency)
+        self._warm: deque[Jail] = deque()
+        self._live: set[Jail] = set()
+        self._groups: list[cgroups.Group] = []
+        self._filling = 0
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._template: Template | None = None
+        self._starting = asyncio.Lock()  # one template at a time, however many callers find it gone
+        self._base_bytes = 0
+        self._closed = False
+
+    @classmethod
+    async def open(cls, options: PoolOptions, offer: Offer, level: Isolation) -> "LinuxPool":
+        """Start the template and fill the pool.
+
+        Raises:
+            SandboxUnavailable: this host does not offer ``level``; the message says what is missing and how to grant it.
+        """
+        if level not in offer.levels:
+            raise SandboxUnavailable(explain(offer, level))
+        pool = cls(options, level)
+        try:
+            pool._prepare_cgroups()
+            await pool._running_template()
+        except BaseException:
+            await pool.close()
+            raise
+        pool._refill()
+        return pool
+
+    async def filled(self) -> None:
+        """Wait until as many children wait as were asked for."""
+        while len(self._warm) < self.options.warm and not self._closed:
+            await asyncio.sleep(0.001)
+
+    @property
+    def waiting(self) -> int:
+        """Children that wait for code."""
+        return len(self._warm)
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """A place among those that may run at the same time, in order of arrival."""
+        async with self._places:
+            yield
+
+    @asynccontextmanager
+    async def lease(self, limits: Limits) -> AsyncIterator[Jail]:
+        """A fresh jail for one job; destroyed afterwards."""
+        async with self._places:
+            jail = self._take_warm(limits) or await self._spawn(limits)
+            try:
+                yield jail
+            finally:
+                self._bury(jail)
+                self._loop_soon_refill()
+
+    async def open_session(self, limits: Limits, workspace: Path) -> Jail:
+        """A jail whose interpreter lives on; the caller closes it.
+
+        Raises:
+            SandboxError: it could not be sealed.
+        """
+        return await self._spawn(limits, workspace=workspace, keep=True)
+
+    async def close(self) -> None:
+        """End everything, and wait until it has ended."""
+        self._closed = True
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+        for jail in list(self._live):
+            self._bury(jail)
+        if self._template is not None:
+            await self._template.close()
+        for group in self._groups:
+            group.close()
+        self._groups.clear()
+        for _ in range(100):
+            if cgroups.remove(self.cgroups.unique()):
+                break
+            await asyncio.sleep(0.02)
+
+    # -- making jails ---------------------------------------------------------------------------------------------------
+
+    def _take_warm(self, limits: Limits) -> Jail | None:
+        while self._warm and _same_seal(limits, self.options.limits):
+            jail = self._warm.popleft()
+            if jail.alive:
+                return jail
+            self._bury(jail)
+        return None
+
+    async def _spawn(self, limits: Limits, *, workspace: Path | None = None, keep: bool = False) -> Jail:
+        async with asyncio.timeout(SPAWN_SECONDS):
+            template = await self._running_template()
+            jail = Jail(self.isolation, limits, self._base_bytes)
+            self._live.add(jail)
+            try:
+                await self._fork(template, jail, self._values(limits, workspace), keep=keep)
+                await jail.ready
+            except BaseException:
+                self._bury(jail)
+                raise
+            return jail
+
+    async def _fork(self, template: Template, jail: Jail, values: dict[str, Any], *, keep: bool) -> None:
+        ours, theirs = socket.socketpair()
+        read, write = os.pipe()
+        output = Output(read, jail.limits.output_bytes)
+        try:
+            with theirs:
+                try:
+                    pidfd = await template.spawn(values, [theirs.fileno(), write], self._exit_of(jail), keep=keep)
+                finally:
+                    os.close(write)
+        except BaseException:
+            ours.close()
+            output.close()
+            raise
+        pid = tree.host_pid(pidfd)
+        group = self._group()
+        link = bridge.Link(ours, jail.on_message, jail.on_end)
+        jail.attach(Handles(link=link, output=output, pidfd=pidfd, pid=pid, group=group))
+        if group is not None:
+            try:
+                group.admit(pid, _group_limits(jail.limits))
+            except ProcessLookupError:
+                raise SandboxError("the sandbox ended before it was admitted") from None
+        link.send(b"+")
+
+    def _values(self, limits: Limits, workspace: Path | None) -> dict[str, Any]:
+        assert self._template is not None
+        values = requested(limits, base_data=self._template.base_data, level=self.isolation)
+        if self.isolation == "landlock":
+            folder = self._scratch_folder()
+            place = str(workspace) if workspace else f"{folder}/workspace"
+            tmp = f"{folder}/tmp"
+            return {**values, "workspace": place, "tmp": tmp, "env": {"HOME": place, "TMPDIR": tmp}}
+        return {**values, "workspace": f"{WORKSPACES}/{workspace.name}" if workspace else f"{SCRATCH}/workspace"}
+
+    def _scratch_folder(self) -> str:
+        """Without a mount namespace a run's private files lie on the host's disk, in a folder of its own."""
+        folder = self.options.scratch / f"{os.getpid()}-{next(_numbers)}"
+        for path in (folder, folder / "workspace", folder / "tmp"):
+            path.mkdir(mode=0o700, parents=True)
+            if os.geteuid() == 0:
+                os.chown(path, self.options.uid, self.options.gid)
+        return str(folder)
+
+    # -- ending jails ---------------------------------------------------------------------------------------------------
+
+    def _exit_of(self, jail: Jail) -> Any:
+        def on_exit(exit_: Exit) -> None:
+            jail.on_exit(exit_)
+
+        return on_exit
+
+    def _bury(self, jail: Jail) -> None:
+        """Kill it now; what it held comes back once the kernel says it is dead."""
+        self._live.discard(jail)
+        group = jail.release()
+        if group is None:
+            return
+
+        def reuse(_: object) -> None:
+            self._groups.append(group)
+
+        if jail.exited.done():
+            reuse(None)
+        else:
+            jail.exited.add_done_callback(reuse)
+
+    def _group(self) -> cgroups.Group | None:
+        if self.cgroups.version == "none":
+            return None
+        return self._groups.pop() if self._groups else cgroups.Group(self.cgroups, f"run-{next(_numbers)}")
+
+    # -- the template ---------------------------------------------------------------------------------------------------
+
+    def _prepare_cgroups(self) -> None:
+        if self.options.use_cgroups:
+            self.cgroups = cgroups.prepare(f"gristmill-{os.getpid()}-{next(_numbers)}")
+        if self.options.require_cgroups and self.cgroups.version == "none":
+            raise SandboxUnavailable(
+                f"cgroups are required by configuration but not to be had: {self.cgroups.reason}; run under a service manager that "
+                'delegates them (systemd: `Delegate=yes`), or set sandbox.cgroups = "auto"'
+            )
+
+    async def _running_template(self) -> Template:
+        if self._template is not None and self._template.alive:
+            return self._template
+        async with self._starting:
+            if self._closed:
+                raise SandboxUnavailable("the pool is closed")
+            if self._template is None or not self._template.alive:
+                if self._template is not None:
+                    await self._template.close()
+                self._template = await Template.start(self._order())
+                self._base_bytes = self._template.base_bytes
+        return self._template
+
+    def _order(self) -> TemplateOrder:
+        options = self.options
+        if options.workspaces is not None:
+            options.workspaces.mkdir(parents=True, exist_ok=True, mode=0o755)
+        view = layout.inside(options.site) if self.isolation == "namespaces" else layout.outside(options.site)
+        spec = JailSpec(
+            level=self.isolation, layout=view, as_root=os.geteuid() == 0, uid=options.uid, gid=options.gid,
+            workspaces=str(options.workspaces) if options.workspaces else None,
+        )  # fmt: skip
+        return TemplateOrder(
+            level=self.isolation, plan=plan(spec), preload=options.preload, site=view.site,
+            workspace="/workspace" if self.isolation == "namespaces" else ".", cgroups=self.cgroups.unique(),
+        )  # fmt: skip
+
+    # -- refilling ------------------------------------------------------------------------------------------------------
+
+    def _loop_soon_refill(self) -> None:
+        asyncio.get_running_loop().call_soon(self._refill)
+
+    def _refill(self) -> None:
+        while not self._closed and len(self._warm) + self._filling < self.options.warm:
+            self._filling += 1
+            task = asyncio.get_running_loop().create_task(self._fill_one())
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _fill_one(self) -> None:
+        try:
+            jail = await self._spawn(self.options.limits)
+        except (SandboxError, TimeoutError, OSError):
+            return  # the next lease will try again and tell its caller why
+        finally:
+            self._filling -= 1
+        self._warm.append(jail)
+
+
+def _same_seal(one: Limits, other: Limits) -> bool:
+    return one is other or all(getattr(one, name) == getattr(other, name) for name in SEALED)
+
+
+def _group_limits(limits: Limits) -> cgroups.GroupLimits:
+    return cgroups.GroupLimits(limits.memory_mb << 20, limits.processes + 1, limits.cpu_percent)
+
+
+def tighter(asked: Limits, allowed: Limits) -> Limits:
+    """``asked``, but nowhere more than ``allowed``."""
+    names = Limits.__dataclass_fields__
+    return replace(allowed, **{name: min(getattr(asked, name), getattr(allowed, name)) for name in names})

@@ -1,0 +1,201 @@
+"""The host's handle on a template process: start it through its launcher, ask it for children, hear of their ends."""
+
+import asyncio
+import base64
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gristmill.errors import SandboxUnavailable
+from gristmill.model import Isolation
+from gristmill.sandbox.linux import seccomp
+from gristmill.sandbox.plan import Plan, Step
+
+LAUNCHER = Path(__file__).parent / "linux" / "launch.py"
+START_SECONDS, STOP_SECONDS = 60.0, 5.0
+MESSAGE_BYTES = 1 << 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TemplateOrder:
+    """What a template is made of."""
+
+    level: Isolation
+    plan: Plan
+    preload: tuple[str, ...]
+    site: str | None
+    workspace: str
+    cgroups: list[str] = field(default_factory=list[str])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exit:
+    """How a child ended, as its parent saw it: negative is a signal."""
+
+    status: int
+    cpu_seconds: float
+    rss_bytes: int
+
+
+@dataclass(slots=True)
+class _Child:
+    spawned: asyncio.Future[int]
+    on_exit: Callable[[Exit], None]
+
+
+class Template:
+    """A running template. Bound to the event loop that started it."""
+
+    def __init__(self, control: socket.socket, keeper: subprocess.Popen[bytes]) -> None:
+        self._control = control
+        self._keeper = keeper
+        self._loop = asyncio.get_running_loop()
+        self._ready: asyncio.Future[dict[str, Any]] = self._loop.create_future()
+        self._children: dict[int, _Child] = {}
+        self._next = 0
+        self.alive = True
+        self.base_data = 0
+        self.base_bytes = 0
+        self.missing: tuple[str, ...] = ()
+        self._loop.add_reader(control.fileno(), self._readable)
+
+    @classmethod
+    async def start(cls, order: TemplateOrder) -> "Template":
+        """Launch and wait until it can fork.
+
+        Raises:
+            SandboxUnavailable: a step of the plan failed; the message names it.
+        """
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours.setblocking(False)
+        python = os.path.realpath(getattr(sys, "_base_executable", sys.executable))
+        command = [python, "-I", "-S", "-B", str(LAUNCHER), str(theirs.fileno()), str(os.getpid())]
+        with theirs:
+            # An empty environment: what the launcher was given could be read in /proc for as long as it lives.
+            keeper = subprocess.Popen(  # noqa: ASYNC220, S603 - returns as soon as exec has happened
+                command, env={}, cwd="/", pass_fds=[theirs.fileno()], start_new_session=True,
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            )  # fmt: skip
+        template = cls(ours, keeper)
+        ours.send(json.dumps({"steps": _steps(order.plan.template), "cgroups": order.cgroups}).encode())
+        ours.send(json.dumps(_template_order(order)).encode())
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                ready = await template._ready
+        except TimeoutError:
+            await template.close()
+            raise SandboxUnavailable(f"the sandbox template was not ready within {START_SECONDS:.0f} s") from None
+        except BaseException:
+            await template.close()
+            raise
+        template.base_data, template.base_bytes = ready["base_data"], ready["base_bytes"]
+        template.missing = tuple(ready["missing"])
+        return template
+
+    async def spawn(self, values: dict[str, Any], fds: Sequence[int], on_exit: Callable[[Exit], None], *, keep: bool) -> int:
+        """Fork a child around ``fds`` (channel, output); returns its pidfd. The child waits for admission.
+
+        Raises:
+            SandboxUnavailable: the template is gone.
+        """
+        self._next += 1
+        child = _Child(self._loop.create_future(), on_exit)
+        self._children[self._next] = child
+        order = json.dumps({"id": self._next, "keep": keep, "values": values}).encode()
+        await self._send(order, fds)
+        return await child.spawned
+
+    async def close(self) -> None:
+        """Hang up; the template and all its children end, and we see to it."""
+        self._gone("closed")
+        try:
+            await asyncio.to_thread(self._keeper.wait, STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._keeper.kill()
+            await asyncio.to_thread(self._keeper.wait)
+
+    async def _send(self, order: bytes, fds: Sequence[int]) -> None:
+        while self.alive:
+            try:
+                socket.send_fds(self._control, [order], list(fds))
+            except BlockingIOError:
+                await asyncio.sleep(0.001)  # its inbox is full; it is forking as fast as it can
+            except OSError:
+                break
+            else:
+                return
+        raise SandboxUnavailable("the sandbox template has ended")
+
+    def _readable(self) -> None:
+        while self.alive:
+            try:
+                message, fds, _, _ = socket.recv_fds(self._control, MESSAGE_BYTES, 1)
+            except BlockingIOError:
+                return
+            except OSError:
+                message, fds = b"", []
+            if not message:
+                self._gone("the sandbox template ended")
+                return
+            self._take(json.loads(message), list(fds))
+
+    def _take(self, message: dict[str, Any], fds: list[int]) -> None:
+        match message:
+            case {"spawned": number}:
+                child = self._children.get(number)
+                if child and not child.spawned.done():
+                    child.spawned.set_result(fds[0])
+                else:
+                    os.close(fds[0])
+            case {"exited": number, "status": status, "cpu": cpu, "rss": rss}:
+                if child := self._children.pop(number, None):
+                    child.on_exit(Exit(status=status, cpu_seconds=cpu, rss_bytes=rss << 10))
+            case {"ready": True} if not self._ready.done():
+                self._ready.set_result(message)
+            case {"failed": reason} if not self._ready.done():
+                self._ready.set_exception(SandboxUnavailable(str(reason)))
+            case _:
+                pass
+
+    def _gone(self, reason: str) -> None:
+        if not self.alive:
+            return
+        self.alive = False
+        self._loop.remove_reader(self._control.fileno())
+        self._control.close()
+        if not self._ready.done():
+            self._ready.set_exception(SandboxUnavailable(f"{reason} before it was ready"))
+            self._ready.exception()  # whoever started it may have given up already
+        for child in self._children.values():
+            if not child.spawned.done():
+                child.spawned.set_exception(SandboxUnavailable(reason))
+                child.spawned.exception()
+            child.on_exit(Exit(status=-9, cpu_seconds=0.0, rss_bytes=0))
+        self._children.clear()
+
+
+def _steps(steps: Sequence[Step]) -> list[dict[str, Any]]:
+    return [{"do": step.do, **step.with_} for step in steps]
+
+
+def _template_order(order: TemplateOrder) -> dict[str, Any]:
+    filters = {"seal": seccomp.seal_filter(), "code": seccomp.code_filter(order.level), "template": seccomp.template_filter()}
+    return {
+        "level": order.level,
+        "child": _steps(order.plan.child),
+        "filters": {name: base64.b64encode(program).decode() for name, program in filters.items()},
+        "preload": order.preload,
+        "site": order.site,
+        "workspace": order.workspace,
+    }
+
+
+def as_json(plan: Plan) -> dict[str, Any]:
+    """The plan for machines."""
+    return {name: [asdict(step) for step in steps] for name, steps in (("template", plan.template), ("child", plan.child))}
