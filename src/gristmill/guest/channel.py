@@ -33,6 +33,9 @@ class ToolError(Exception):
         self.code = code
 
 
+ToolError.__module__ = "mcp_client"  # where the agent can import it from
+
+
 class Channel:
     """Our end of the socket."""
 

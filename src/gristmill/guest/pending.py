@@ -110,7 +110,7 @@ def _forward(name):
 
 
 for _name in [
-    *"bool bytes ceil complex contains float floor format getitem index int invert iter len lt le gt ge neg pos abs next".split(),
+    *"bool bytes ceil complex contains float floor format getitem index int invert iter len lt le gt ge neg pos abs".split(),
     *"repr reversed round str trunc".split(),
     *_BINARY,
     *("r" + name for name in _BINARY),

@@ -59,12 +59,14 @@ class Runner:
         self.pid = os.getpid()
         self.loop = None
         self.branching = False
+        self.interruptible = False
         self.module = types.ModuleType("__main__")
         self.count = 0
 
     def serve(self, *, keep):
         """Run what the host sends: once, or for as long as the session lives."""
         os.register_at_fork(after_in_child=self._forked)
+        signal.signal(signal.SIGINT, self._interrupted)
         sys.modules["__main__"] = self.module
         self.channel.send("ready", os.getpid())
         while True:
@@ -89,9 +91,12 @@ class Runner:
         self.count += 1
         result, error, kind, limit = None, None, None, None
         try:
+            self.interruptible = True
             result = self._program(code, f"{tools.AGENT}{self.count}>")
         except BaseException as raised:
             error, kind, limit = _outcome(raised)
+        finally:
+            self.interruptible = False
         unused = self._settle()
         if unused and error is None:
             error, kind, limit = failure.describe(unused)
@@ -134,6 +139,12 @@ class Runner:
         except BaseException as raised:
             return raised
         return errors[0].error if errors else None
+
+    def _interrupted(self, *_):
+        """The host asks a session to stop; outside a program there is nothing to stop."""
+        if self.interruptible:
+            self.interruptible = False
+            raise KeyboardInterrupt
 
     def _forked(self):
         """A fork made by the agent's code must never speak on the channel."""

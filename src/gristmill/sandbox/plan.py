@@ -140,7 +140,7 @@ def _child(spec: JailSpec) -> tuple[Step, ...]:
         step("drop_capabilities"),
         step(
             "landlock",
-            shared=[[path, "execute"] for path in sorted(read)] + [[f"/dev/{name}", "device"] for name in DEVICES],
+            shared=[["/", "list"], *([path, "execute"] for path in sorted(read))] + [[f"/dev/{name}", "device"] for name in DEVICES],
             own=[["/proc", "read"], ["/tmp", "write"], ["/workspace", "write"], [f"{SCRATCH}/shm", "write"]],  # noqa: S108
         ),
         step("close_others"),

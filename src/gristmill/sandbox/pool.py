@@ -14,12 +14,14 @@ from typing import Any
 from gristmill.errors import SandboxError, SandboxUnavailable
 from gristmill.model import Isolation, Limits
 from gristmill.sandbox import bridge, layout
+from gristmill.sandbox.disk import DiskWatch
+from gristmill.sandbox.family import Family
 from gristmill.sandbox.jail import Handles, Jail
 from gristmill.sandbox.linux import cgroups, tree
 from gristmill.sandbox.output import Output
 from gristmill.sandbox.plan import SCRATCH, WORKSPACES, JailSpec, plan, requested
 from gristmill.sandbox.probe import Offer, explain
-from gristmill.sandbox.template import Exit, Template, TemplateOrder
+from gristmill.sandbox.template import Template, TemplateOrder
 
 SPAWN_SECONDS = 30.0
 SEALED = ("cpu_seconds", "cpu_percent", "memory_mb", "processes", "open_files", "workspace_mb", "workspace_files", "file_mb")
@@ -114,7 +116,10 @@ class LinuxPool:
         Raises:
             SandboxError: it could not be sealed.
         """
-        return await self._spawn(limits, workspace=workspace, keep=True)
+        jail = await self._spawn(limits, workspace=workspace, keep=True)
+        if self.isolation == "namespaces":
+            self._found_family(jail)
+        return jail
 
     async def close(self) -> None:
         """End everything, and wait until it has ended."""
@@ -148,8 +153,7 @@ class LinuxPool:
     async def _spawn(self, limits: Limits, *, workspace: Path | None = None, keep: bool = False) -> Jail:
         async with asyncio.timeout(SPAWN_SECONDS):
             template = await self._running_template()
-            jail = Jail(self.isolation, limits, self._base_bytes)
-            self._live.add(jail)
+            jail = self._new_jail(limits, workspace)
             try:
                 await self._fork(template, jail, self._values(limits, workspace), keep=keep)
                 await jail.ready
@@ -158,6 +162,56 @@ class LinuxPool:
                 raise
             return jail
 
+    def _new_jail(self, limits: Limits, workspace: Path | None) -> Jail:
+        jail = Jail(self.isolation, limits, self._base_bytes)
+        jail.bury = self._bury
+        if workspace is not None:
+            jail.watch = DiskWatch(workspace, limits)
+        self._live.add(jail)
+        return jail
+
+    def _found_family(self, jail: Jail) -> None:
+        """The child's first process only keeps house; from here on the jail is its worker."""
+        handles = jail.handles
+        family = Family(handles.pidfd, handles.pid)
+        jail.exited.add_done_callback(lambda _: family.gone())
+        self._adopt(jail, family, handles, jail.ready.result())
+
+        async def branch(origin: Jail) -> Jail:
+            return await self._branch(origin, family)
+
+        jail.branch = branch
+
+    def _adopt(self, jail: Jail, family: Family, handles: Handles, inner_pid: int) -> None:
+        worker = family.locate(inner_pid)
+        if worker is None:
+            raise SandboxError("the session ended before it was ready")
+        family.workers.add(worker)
+        jail.attach(replace(handles, pidfd=os.pidfd_open(worker), pid=worker, family=family))
+
+    async def _branch(self, origin: Jail, family: Family) -> Jail:
+        branch = self._new_jail(origin.limits, None)
+        branch.state = "kept"
+        branch.watch, branch.branch = origin.watch, origin.branch
+        ours, theirs = socket.socketpair()
+        read, write = os.pipe()
+        output = Output(read, origin.limits.output_bytes)
+        link = bridge.Link(ours, branch.on_message, branch.on_end)
+        try:
+            with theirs:
+                origin.handles.link.send(bridge.encode("fork"), [theirs.fileno(), write])
+                os.close(write)
+            async with asyncio.timeout(SPAWN_SECONDS):
+                inner_pid = await branch.ready
+            handles = Handles(link=link, output=output, pidfd=-1, pid=-1, group=None)
+            self._adopt(branch, family, handles, inner_pid)
+        except BaseException:
+            link.close()
+            output.close()
+            raise
+        origin.exited.add_done_callback(lambda done: branch.on_exit(done.result()))
+        return branch
+
     async def _fork(self, template: Template, jail: Jail, values: dict[str, Any], *, keep: bool) -> None:
         ours, theirs = socket.socketpair()
         read, write = os.pipe()
@@ -165,7 +219,7 @@ class LinuxPool:
         try:
             with theirs:
                 try:
-                    pidfd = await template.spawn(values, [theirs.fileno(), write], self._exit_of(jail), keep=keep)
+                    pidfd = await template.spawn(values, [theirs.fileno(), write], jail.on_exit, keep=keep)
                 finally:
                     os.close(write)
         except BaseException:
@@ -203,12 +257,6 @@ class LinuxPool:
         return str(folder)
 
     # -- ending jails ---------------------------------------------------------------------------------------------------
-
-    def _exit_of(self, jail: Jail) -> Any:
-        def on_exit(exit_: Exit) -> None:
-            jail.on_exit(exit_)
-
-        return on_exit
 
     def _bury(self, jail: Jail) -> None:
         """Kill it now; what it held comes back once the kernel says it is dead."""

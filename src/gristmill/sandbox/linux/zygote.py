@@ -97,8 +97,8 @@ class Template:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             self.child_steps.walk({**order["values"], "channel": channel, "output": output})
-            if order["keep"] and self.namespaced and os.fork():
-                _keep_house()
+            if order["keep"] and self.namespaced and (worker := os.fork()):
+                _keep_house(worker)
             os.environ.update(order["values"].get("env", {}))
             self.runner.train(1)
             runner = self.runner.Runner(steps.CHANNEL)
@@ -137,14 +137,18 @@ def _receive(control: socket.socket) -> tuple[dict[str, object], list[int]]:
     return json.loads(message), list(fds)
 
 
-def _keep_house() -> None:
-    """Pid 1 of a kept session: reaps orphans, runs nothing, and ends when the last process has."""
+def _keep_house(worker: int) -> None:
+    """Pid 1 of a kept session: reaps orphans, runs nothing, and ends when the last process has, as its worker did."""
     os.closerange(0, 4)
+    code = 0
     while True:
         try:
-            os.waitpid(-1, 0)
+            pid, status = os.waitpid(-1, 0)
         except ChildProcessError:
-            os._exit(0)
+            os._exit(code)
+        if pid == worker:
+            code = os.waitstatus_to_exitcode(status)
+            code = code if code >= 0 else 128 - code  # as shells say it: pid 1 cannot die of a signal of its own
 
 
 def _load_guest(order: dict[str, object]) -> object:

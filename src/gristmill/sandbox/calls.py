@@ -1,0 +1,87 @@
+"""The tool calls of one run: counted, handed to the handler, answered. Identity comes from the channel, never from a frame."""
+
+import asyncio
+from collections.abc import Callable
+
+import msgspec
+
+from gristmill.errors import Error, LimitExceeded
+from gristmill.events import CallFinished, CallStarted, Emit
+from gristmill.model import Handler, ToolCall, ToolResult
+from gristmill.sandbox import bridge
+from gristmill.sandbox.base import Job
+
+PATIENCE = 100
+"""Calls past the limit that are answered with an error before the run is ended."""
+
+
+class Calls:
+    """What one run has called so far, and what is under way."""
+
+    def __init__(self, job: Job, handler: Handler, emit: Emit, send: Callable[[bytes], None]) -> None:
+        self._job, self._handler, self._emit, self._send = job, handler, emit, send
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._refused = 0
+        self.count = 0
+        self.bytes = 0
+        self.tools: dict[str, None] = {}
+
+    def begin(self, call: bridge.Call, length: int) -> str | None:
+        """Start one call, or refuse it; returns the limit that must end the run, if any."""
+        limits = self._job.limits
+        self.bytes += length
+        limit = "calls" if self.count >= limits.calls else "call_bytes" if self.bytes > limits.call_bytes else None
+        if limit:
+            return self._refuse(call.id, limit)
+        self.count += 1
+        self.tools[call.tool] = None
+        outgoing = ToolCall(
+            id=self.count, tool=call.tool, arguments=call.arguments, positional=tuple(call.positional),
+            execution=self._job.execution, session=self._job.session,
+        )  # fmt: skip
+        self._emit(CallStarted(execution=self._job.execution, call=outgoing.id, tool=call.tool))
+        task = asyncio.get_running_loop().create_task(self._answer(call.id, outgoing))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return None
+
+    def stop(self) -> None:
+        """Cancel what is still under way: nobody is left to hear the answers."""
+        for task in self._tasks:
+            task.cancel()
+
+    def _refuse(self, number: int, limit: str) -> str | None:
+        self._refused += 1
+        if self._refused > PATIENCE:
+            return limit
+        value = getattr(self._job.limits, limit)
+        self._send(bridge.encode("error", number, f"limit.{limit}", f"the limit of {value:,} {limit} for one execution is used up"))
+        return None
+
+    async def _answer(self, number: int, call: ToolCall) -> None:
+        ok = False
+        try:
+            result = await self._handler(call)
+            frame, ok = _value_frame(number, result), not result.is_error
+        except Error as error:
+            frame = _error_frame(number, error)
+        except Exception as error:  # a handler's bug is the host's: the code learns its class, never its text
+            frame = _error_frame(number, Error(f"the tool failed inside the gateway ({type(error).__name__})"))
+        self.bytes += len(frame)
+        if self.bytes > self._job.limits.call_bytes:
+            self._refuse(number, "call_bytes")
+        else:
+            self._send(frame)
+        self._emit(CallFinished(execution=call.execution, call=call.id, tool=call.tool, ok=ok))
+
+
+def _value_frame(number: int, result: ToolResult) -> bytes:
+    try:
+        return bridge.encode("value", number, result.value)
+    except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
+        return bridge.encode("error", number, "upstream.tool_failed", f"the tool's result is not JSON: {error}")
+
+
+def _error_frame(number: int, error: Error) -> bytes:
+    code = f"limit.{error.limit}" if isinstance(error, LimitExceeded) else error.code
+    return bridge.encode("error", number, code, error.message)
