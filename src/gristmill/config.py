@@ -88,6 +88,8 @@ class SandboxConfig(_Section):
     """A virtual environment (same Python version) whose packages code may import, instead of `packages`."""
     preload: tuple[str, ...] = PRELOAD
     """Modules imported once in the template, so that importing them costs nothing. They must not start threads."""
+    preload_packages: tuple[str, ...] = ()
+    """Modules of `packages` or `venv` to import once in the template as well, such as `pandas`."""
     session_idle_seconds: float = Field(900.0, ge=0, le=604_800)
     """How long a session's interpreter is kept without use."""
     sessions_kept: int = Field(32, ge=0, le=4_096)

@@ -20,7 +20,6 @@ from gristmill.sandbox.jail import Handles, Jail
 from gristmill.sandbox.linux import cgroups, tree
 from gristmill.sandbox.output import Output
 from gristmill.sandbox.plan import SCRATCH, WORKSPACES, JailSpec, plan, requested
-from gristmill.sandbox.probe import Offer, explain
 from gristmill.sandbox.template import Template, TemplateOrder
 
 SPAWN_SECONDS = 30.0
@@ -65,14 +64,12 @@ class LinuxPool:
         self._closed = False
 
     @classmethod
-    async def open(cls, options: PoolOptions, offer: Offer, level: Isolation) -> "LinuxPool":
+    async def open(cls, options: PoolOptions, level: Isolation) -> "LinuxPool":
         """Start the template and fill the pool.
 
         Raises:
-            SandboxUnavailable: this host does not offer ``level``; the message says what is missing and how to grant it.
+            SandboxUnavailable: a step towards ``level`` failed; the message names it.
         """
-        if level not in offer.levels:
-            raise SandboxUnavailable(explain(offer, level))
         pool = cls(options, level)
         try:
             pool._prepare_cgroups()
@@ -92,6 +89,11 @@ class LinuxPool:
     def waiting(self) -> int:
         """Children that wait for code."""
         return len(self._warm)
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Modules that were to be preloaded but are not installed."""
+        return self._template.missing if self._template else ()
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
@@ -304,15 +306,9 @@ class LinuxPool:
 
     def _order(self) -> TemplateOrder:
         options = self.options
-        if options.workspaces is not None:
-            options.workspaces.mkdir(parents=True, exist_ok=True, mode=0o755)
-        view = layout.inside(options.site) if self.isolation == "namespaces" else layout.outside(options.site)
-        spec = JailSpec(
-            level=self.isolation, layout=view, as_root=os.geteuid() == 0, uid=options.uid, gid=options.gid,
-            workspaces=str(options.workspaces) if options.workspaces else None,
-        )  # fmt: skip
+        spec = jail_spec(options, self.isolation)
         return TemplateOrder(
-            level=self.isolation, plan=plan(spec), preload=options.preload, site=view.site,
+            level=self.isolation, plan=plan(spec), preload=options.preload, site=spec.layout.site,
             workspace="/workspace" if self.isolation == "namespaces" else ".", cgroups=self.cgroups.unique(),
         )  # fmt: skip
 
@@ -346,7 +342,14 @@ def _group_limits(limits: Limits) -> cgroups.GroupLimits:
     return cgroups.GroupLimits(limits.memory_mb << 20, limits.processes + 1, limits.cpu_percent)
 
 
-def tighter(asked: Limits, allowed: Limits) -> Limits:
-    """``asked``, but nowhere more than ``allowed``."""
-    names = Limits.__dataclass_fields__
-    return replace(allowed, **{name: min(getattr(asked, name), getattr(allowed, name)) for name in names})
+
+def jail_spec(options: PoolOptions, level: Isolation) -> JailSpec:
+    """What the plan of this pool depends on."""
+    return JailSpec(
+        level=level,
+        layout=layout.inside(options.site) if level == "namespaces" else layout.outside(options.site),
+        as_root=os.geteuid() == 0,
+        uid=options.uid,
+        gid=options.gid,
+        workspaces=str(options.workspaces) if options.workspaces else None,
+    )

@@ -1,0 +1,40 @@
+# Every target works first on a fresh clone: it needs Python 3.11, pip and make, and sets up the rest.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.ready
+
+.PHONY: help setup demo test unit check attack bench clean
+
+help:    ## show this
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+setup: $(STAMP)    ## create .venv and install the package and what the repo needs
+
+$(STAMP): pyproject.toml
+	$(PYTHON) tools/setup.py $(VENV)
+	@touch $@
+
+demo: setup    ## run one program in the sandbox and show its timings and isolation
+	@$(BIN)/gristmill demo
+
+test: check unit attack    ## checks, tests and attack tests: what CI runs
+
+unit: setup    ## unit, integration and end-to-end tests
+	$(BIN)/python -m pytest tests --ignore=tests/attack -q
+
+check: setup    ## format, lint, types, import contracts
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+
+attack: setup    ## attack tests, as root (where we are root) and as an unprivileged user
+	$(BIN)/python tools/attack.py
+
+bench: setup    ## measure against peers and floors; writes bench/out/*.json
+	$(BIN)/python -m bench.run
+
+clean:    ## remove what the targets made
+	rm -rf $(VENV) .tools bench/out .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,71 @@
+"""The synchronous face: one event loop in a thread, no second implementation."""
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+
+from gristmill.config import Config
+from gristmill.events import Emit, ignore
+from gristmill.model import Isolation, Json, Limits, Outcome
+from gristmill.runtime.runtime import Runtime
+from gristmill.upstream.inproc import Function
+
+
+class BlockingRuntime(AbstractContextManager["BlockingRuntime"]):
+    """``Runtime`` for code without an event loop: ``with BlockingRuntime() as runtime: runtime.execute("1 + 1")``."""
+
+    def __init__(self, config: Config | str | Path | None = None, *, tools: Mapping[str, Function] | None = None) -> None:
+        self._config, self._tools = config, tools
+        self._stack = ExitStack()
+        self._portal: BlockingPortal | None = None
+        self._runtime: Runtime | None = None
+
+    def __enter__(self) -> "BlockingRuntime":
+        with ExitStack() as stack:
+            self._portal = stack.enter_context(start_blocking_portal())
+            opened = Runtime.open(self._config, tools=self._tools)
+            self._runtime = stack.enter_context(self._portal.wrap_async_context_manager(opened))
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._stack.close()
+
+    @property
+    def isolation(self) -> Isolation:
+        """The level in force."""
+        return self._open().isolation
+
+    def execute(
+        self,
+        code: str,
+        *,
+        session: str | None = None,
+        limits: Mapping[str, Any] | Limits | None = None,
+        context: Mapping[str, Json] | None = None,
+        emit: Emit = ignore,
+    ) -> Outcome:
+        """As ``Runtime.execute``; ``emit`` is called from another thread."""
+        return self._call("execute", code, session=session, limits=limits, context=context, emit=emit)
+
+    def fork_session(self, session: str, branch: str) -> None:
+        """As ``Runtime.fork_session``."""
+        self._call("fork_session", session, branch)
+
+    def drop_session(self, session: str) -> None:
+        """As ``Runtime.drop_session``."""
+        self._call("drop_session", session)
+
+    def _open(self) -> Runtime:
+        if self._runtime is None:
+            raise RuntimeError("enter the runtime first: `with BlockingRuntime() as runtime:`")
+        return self._runtime
+
+    def _call(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        method = getattr(self._open(), name)
+        assert self._portal is not None
+        return self._portal.call(lambda: method(*args, **kwargs))

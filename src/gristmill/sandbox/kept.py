@@ -1,0 +1,124 @@
+"""Interpreters that sessions keep between executions: opened on demand, dropped when idle or when memory runs short."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gristmill.errors import LimitExceeded, UnknownSession
+from gristmill.model import Limits
+from gristmill.sandbox.base import Pool, Sandbox
+
+SWEEP_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeepRules:
+    """How long and how many."""
+
+    idle_seconds: float
+    most: int
+    memory_mb: int
+
+
+@dataclass(slots=True)
+class _Kept:
+    sandbox: Sandbox
+    limits: Limits
+    used: float
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)  # one execution at a time in one interpreter
+
+
+class Kept:
+    """The interpreters by session name."""
+
+    def __init__(self, pool: Pool, rules: KeepRules, clock: Callable[[], float] = time.monotonic) -> None:
+        self._pool, self._rules, self._clock = pool, rules, clock
+        self._by_name: dict[str, _Kept] = {}
+        self._opening: dict[str, asyncio.Lock] = {}  # two first executions of a session must not open two interpreters
+
+    @asynccontextmanager
+    async def use(self, name: str, limits: Limits, workspace: Path) -> AsyncIterator[Sandbox]:
+        """The session's interpreter, kept or fresh, for one execution; others of the same session wait."""
+        async with self._opening.setdefault(name, asyncio.Lock()):
+            kept = await self._get(name, limits, workspace)
+            async with kept.lock, self._pool.turn():
+                try:
+                    yield kept.sandbox
+                finally:
+                    kept.used = self._clock()
+                    if not kept.sandbox.alive:
+                        await self.drop(name)
+
+    async def fork(self, name: str, branch: str) -> None:
+        """Branch the interpreter of ``name``; the branch is known as ``branch`` from then on.
+
+        Raises:
+            UnknownSession: no interpreter is kept under that name.
+        """
+        kept = self._by_name.get(name)
+        if kept is None or not kept.sandbox.alive:
+            raise UnknownSession(f"session {name!r} keeps no live interpreter to fork: run something in it first")
+        if branch in self._by_name:
+            raise LimitExceeded(f"session {branch!r} exists already: choose another name", limit="sessions", value=1)
+        async with kept.lock:
+            forked = await kept.sandbox.fork()
+        self._by_name[branch] = _Kept(forked, kept.limits, self._clock())
+        await self._make_room()
+
+    async def drop(self, name: str) -> None:
+        """End a session's interpreter."""
+        kept = self._by_name.pop(name, None)
+        self._opening.pop(name, None)
+        if kept is not None:
+            await kept.sandbox.close()
+
+    async def sweep(self) -> None:
+        """Drop what was idle for too long or takes too much, the one used longest ago first."""
+        now = self._clock()
+        for name, kept in list(self._by_name.items()):
+            idle = now - kept.used > self._rules.idle_seconds
+            if not kept.sandbox.alive or (idle and not kept.lock.locked()):
+                await self.drop(name)
+        await self._make_room()
+
+    async def sweep_forever(self) -> None:
+        """Sweep now and then, for as long as the pool is open."""
+        while True:
+            await asyncio.sleep(SWEEP_SECONDS)
+            await self.sweep()
+
+    async def close(self) -> None:
+        """End all interpreters."""
+        for name in list(self._by_name):
+            await self.drop(name)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The sessions that keep an interpreter now."""
+        return tuple(self._by_name)
+
+    async def _get(self, name: str, limits: Limits, workspace: Path) -> _Kept:
+        kept = self._by_name.get(name)
+        if kept is not None and (not kept.sandbox.alive or kept.limits != limits):
+            await self.drop(name)
+            kept = None
+        if kept is None:
+            sandbox = await self._pool.open_session(limits, workspace)
+            kept = self._by_name[name] = _Kept(sandbox, limits, self._clock())
+            await self._make_room(but=name)
+        return kept
+
+    async def _make_room(self, but: str | None = None) -> None:
+        def idle() -> list[tuple[str, _Kept]]:
+            found = [(name, kept) for name, kept in self._by_name.items() if name != but and not kept.lock.locked()]
+            return sorted(found, key=lambda item: item[1].used)
+
+        while len(self._by_name) > max(1, self._rules.most) and (candidates := idle()):
+            await self.drop(candidates[0][0])
+        if len(self._by_name) < 2:
+            return
+        while sum(kept.sandbox.memory_mb for kept in self._by_name.values()) > self._rules.memory_mb and (candidates := idle()):
+            await self.drop(candidates[0][0])

@@ -1,0 +1,54 @@
+"""The command line: one file per verb, put together here. Heavy imports wait until a verb is chosen."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from gristmill import __version__
+from gristmill.serve.cli import demo, doctor, packages, run
+
+app = typer.Typer(
+    name="gristmill",
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Run model-written Python behind a kernel wall. All is grist to the mill; the model gets the flour.",
+)
+app.command("run")(run.run)
+app.command("doctor")(doctor.doctor)
+app.command("demo")(demo.demo)
+app.add_typer(packages.app, name="packages")
+
+
+def _version(value: bool) -> None:  # noqa: FBT001 - typer's signature
+    if value:
+        typer.echo(f"gristmill {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)] = False,  # noqa: FBT002
+) -> None:
+    """Nothing to do before a verb."""
+
+
+def main() -> None:
+    """Run the command line; an error of ours is one line and an exit code, never a traceback."""
+    from gristmill.errors import Error
+    from gristmill.serve.cli.terminal import harmless, stderr
+    from gristmill.serve.problems import exit_code
+
+    try:
+        app()
+    except Error as error:
+        stderr().print(f"[red]error[/] {harmless(error.message)}", markup=True)
+        sys.exit(exit_code(error))
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader has left; there is nobody to tell
+        sys.exit(141)

@@ -1,0 +1,62 @@
+"""Text on its way to a terminal: nothing that came from code or a tool may steer it."""
+
+import json
+import sys
+import unicodedata
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Console
+
+from gristmill.model import Outcome
+
+_KEEP = "\n\t"
+
+
+def harmless(text: str) -> str:
+    """``text`` with control, bidirectional and tag characters made visible instead of obeyed."""
+    if text.isprintable():
+        return text
+    return "".join(char if char in _KEEP or unicodedata.category(char) not in ("Cc", "Cf", "Co", "Cs") else _name(char) for char in text)
+
+
+def _name(char: str) -> str:
+    return f"\\x{ord(char):02x}" if ord(char) < 256 else f"\\u{ord(char):04x}"
+
+
+def stdout() -> Console:
+    """Where results go. Colour only on a terminal and never against NO_COLOR."""
+    return Console(highlight=False, soft_wrap=True)
+
+
+def stderr() -> Console:
+    """Where everything about a result goes."""
+    return Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def print_json(value: Any) -> None:
+    """One JSON document on stdout, safe for any reader."""
+    sys.stdout.write(json.dumps(value, indent=2, default=str) + "\n")
+
+
+def outcome_fields(outcome: Outcome) -> dict[str, Any]:
+    """An outcome as plain JSON."""
+    return {**asdict(outcome), "tools_called": list(outcome.tools_called)}
+
+
+def summary(outcome: Outcome) -> str:
+    """An outcome in one line."""
+    colour = "green" if outcome.success else "red"
+    parts = [
+        f"[{colour}]{outcome.status}[/]" + (f" ({outcome.limit})" if outcome.limit else ""),
+        f"{outcome.execution_time_ms:.1f} ms",
+        f"{outcome.memory_mb:.1f} MB",
+        f"isolation {outcome.isolation}",
+    ]
+    if outcome.tools_called:
+        parts.append(f"{len(outcome.tools_called)} tools called")
+    if outcome.session:
+        parts.append(f"session {harmless(outcome.session)}, state {outcome.state}")
+    if outcome.truncated:
+        parts.append("output truncated")
+    return " · ".join(parts)

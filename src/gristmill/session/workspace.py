@@ -1,0 +1,51 @@
+"""The folder that belongs to a session. Names are made safe here; nothing below the root is ever followed out of it."""
+
+import hashlib
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from gristmill.errors import Refused
+
+NAME_LENGTH = 128
+_PLAIN = re.compile(r"[a-z0-9][a-z0-9_-]{0,40}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workspaces:
+    """All sessions' folders under one root; ``uid`` and ``gid`` own them when we are root."""
+
+    root: Path
+    uid: int
+    gid: int
+
+    def of(self, session: str) -> Path:
+        """The folder of ``session``, made if need be.
+
+        Raises:
+            Refused: the name cannot be one.
+        """
+        folder = self.root / folder_name(session)
+        try:
+            folder.mkdir(mode=0o700, parents=True)
+        except FileExistsError:
+            if folder.is_symlink():
+                raise Refused(f"the workspace of {session!r} is a link, not a folder", rule="workspace.link") from None
+            return folder
+        if os.geteuid() == 0:
+            os.chown(folder, self.uid, self.gid)
+        return folder
+
+
+def folder_name(session: str) -> str:
+    """A file name for any session name: readable where that is safe, and never the same for two names.
+
+    Raises:
+        Refused: it is empty, too long, or holds control characters.
+    """
+    if not session or len(session) > NAME_LENGTH or not session.isprintable():
+        raise Refused(f"a session's name has 1 to {NAME_LENGTH} printable characters", rule="session.name")
+    digest = hashlib.sha256(session.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    readable = session if _PLAIN.fullmatch(session) else "session"
+    return f"{readable}-{digest}"
