@@ -13,7 +13,9 @@ PACKAGES_FOR_CODE = ROOT / ".venv" / "code"
 def main(folder: str) -> None:
     """Create ``folder`` if need be and install into it."""
     if sys.version_info < (3, 11):
-        sys.exit(f"Gristmill needs Python 3.11 or newer; this is {sys.version.split()[0]} (choose with `make PYTHON=python3.12 ...`)")
+        sys.exit(
+            f"Gristmill needs Python 3.11 or newer; this is {sys.version.split()[0]} (choose with `make PYTHON=python3.12 ...`)"
+        )
     target = ROOT / folder
     python = target / "bin" / "python"
     if not python.exists():

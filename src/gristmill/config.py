@@ -37,31 +37,31 @@ class _Section(BaseModel):
 class LimitsConfig(_Section):
     """What one execution may use. A caller may ask for less, never for more."""
 
-    seconds: float = Field(30.0, gt=0, le=86_400)
+    seconds: float = Field(default=30.0, gt=0, le=86_400)
     """Wall-clock seconds, kept by the host."""
-    cpu_seconds: float = Field(30.0, gt=0, le=86_400)
+    cpu_seconds: float = Field(default=30.0, gt=0, le=86_400)
     """CPU seconds of all processes of the execution together."""
-    cpu_percent: int = Field(100, ge=1, le=10_000)
+    cpu_percent: int = Field(default=100, ge=1, le=10_000)
     """Share of one CPU in percent (50 is half a core). Needs cgroups; `gristmill doctor` says whether it is in force."""
-    memory_mb: int = Field(256, ge=16, le=1_048_576)
+    memory_mb: int = Field(default=256, ge=16, le=1_048_576)
     """Memory in MB, files in the private workspace and /tmp included."""
-    processes: int = Field(64, ge=1, le=32_768)
+    processes: int = Field(default=64, ge=1, le=32_768)
     """Processes and threads at any one time."""
-    open_files: int = Field(256, ge=16, le=65_536)
+    open_files: int = Field(default=256, ge=16, le=65_536)
     """Open file descriptors per process."""
-    workspace_mb: int = Field(100, ge=1, le=1_048_576)
+    workspace_mb: int = Field(default=100, ge=1, le=1_048_576)
     """Bytes of all files in the workspace, in MB."""
-    workspace_files: int = Field(10_000, ge=10, le=10_000_000)
+    workspace_files: int = Field(default=10_000, ge=10, le=10_000_000)
     """Files and folders in the workspace."""
-    file_mb: int = Field(10, ge=1, le=1_048_576)
+    file_mb: int = Field(default=10, ge=1, le=1_048_576)
     """Size of any one file, in MB."""
-    output_bytes: int = Field(1_000_000, ge=1_000, le=100_000_000)
+    output_bytes: int = Field(default=1_000_000, ge=1_000, le=100_000_000)
     """Bytes kept of stdout and stderr together; past that the head and the tail are kept."""
-    result_bytes: int = Field(8_000_000, ge=1_000, le=100_000_000)
+    result_bytes: int = Field(default=8_000_000, ge=1_000, le=100_000_000)
     """Bytes of the result as JSON."""
-    calls: int = Field(1_000, ge=0, le=10_000_000)
+    calls: int = Field(default=1_000, ge=0, le=10_000_000)
     """Tool calls."""
-    call_bytes: int = Field(64_000_000, ge=1_000, le=10_000_000_000)
+    call_bytes: int = Field(default=64_000_000, ge=1_000, le=10_000_000_000)
     """Bytes of tool-call arguments and results together."""
 
     def values(self) -> Limits:
@@ -74,9 +74,9 @@ class SandboxConfig(_Section):
 
     isolation: Literal["namespaces", "landlock", "auto"] = "namespaces"
     """The level that must be in force. `auto` takes the best that this host offers and says which in every outcome."""
-    warm: int = Field(4, ge=0, le=1_024)
+    warm: int = Field(default=4, ge=0, le=1_024)
     """Sealed children that wait for code."""
-    concurrency: int = Field(32, ge=1, le=4_096)
+    concurrency: int = Field(default=32, ge=1, le=4_096)
     """Executions at the same time; further ones wait their turn in order of arrival."""
     cgroups: Literal["auto", "require", "off"] = "auto"
     """`auto` uses what the host lets us, `require` refuses to start without, `off` never uses them."""
@@ -90,11 +90,11 @@ class SandboxConfig(_Section):
     """Modules imported once in the template, so that importing them costs nothing. They must not start threads."""
     preload_packages: tuple[str, ...] = ()
     """Modules of `packages` or `venv` to import once in the template as well, such as `pandas`."""
-    session_idle_seconds: float = Field(900.0, ge=0, le=604_800)
+    session_idle_seconds: float = Field(default=900.0, ge=0, le=604_800)
     """How long a session's interpreter is kept without use."""
-    sessions_kept: int = Field(32, ge=0, le=4_096)
+    sessions_kept: int = Field(default=32, ge=0, le=4_096)
     """How many sessions' interpreters are kept; the one used longest ago goes first."""
-    sessions_memory_mb: int = Field(1_024, ge=16, le=1_048_576)
+    sessions_memory_mb: int = Field(default=1_024, ge=16, le=1_048_576)
     """Memory of all kept interpreters together; the one used longest ago goes first."""
 
     @field_validator("packages")
@@ -133,11 +133,11 @@ class Config(BaseSettings):
     @classmethod
     def settings_customise_sources(
         cls,
-        settings_cls: type[BaseSettings],
+        settings_cls: type[BaseSettings],  # noqa: ARG003 - pydantic's signature
         init_settings: PydanticBaseSettingsSource,
         env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """The environment outranks the file, whose content arrives as keyword arguments."""
         return (env_settings, init_settings)

@@ -45,7 +45,7 @@ def load(code, name):
 class _Tolerant(ast.NodeTransformer):
     """``await x`` also takes a plain value, ``async for`` also a plain list: models mix the two."""
 
-    def visit_Await(self, node):  # noqa: N802
+    def visit_Await(self, node):
         self.generic_visit(node)
         node.value = _call("__awaitable__", node.value)
         return node
@@ -69,7 +69,7 @@ class _Returns(ast.NodeTransformer):
 
     visit_FunctionDef = visit_AsyncFunctionDef = visit_Lambda = visit_ClassDef = _keep  # noqa: N815
 
-    def visit_Return(self, node):  # noqa: N802
+    def visit_Return(self, node):
         value = node.value or ast.Constant(None)
         return ast.copy_location(ast.Raise(_call("__return__", value, at=node), None), node)
 

@@ -51,7 +51,7 @@ def _is_plain(value, budget):
     return False
 
 
-def _plain(value, depth, above):  # noqa: C901 - one arm per kind of value
+def _plain(value, depth, above):
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, enum.Enum):
@@ -82,7 +82,7 @@ def _integer(value):
     return str(value) if value.bit_length() < 14_000 else f"<integer of {value.bit_length():,} bits>"
 
 
-def _compound(value, depth, above):  # noqa: C901 - one arm per kind of value
+def _compound(value, depth, above):
     if isinstance(value, dict):
         return {_key(key): _plain(item, depth, above) for key, item in value.items()}
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
@@ -147,4 +147,8 @@ def _kind(value):
 
 def clip(text):
     """``text`` short enough to be shown."""
-    return text if len(text) <= TEXT else f"{text[: TEXT // 2]}\n... [{len(text) - TEXT:,} characters left out] ...\n{text[-TEXT // 2 :]}"
+    return (
+        text
+        if len(text) <= TEXT
+        else f"{text[: TEXT // 2]}\n... [{len(text) - TEXT:,} characters left out] ...\n{text[-TEXT // 2 :]}"
+    )

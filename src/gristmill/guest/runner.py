@@ -68,6 +68,7 @@ class Runner:
         os.register_at_fork(after_in_child=self._forked)
         signal.signal(signal.SIGINT, self._interrupted)
         sys.modules["__main__"] = self.module
+        _reseed()
         self.channel.send("ready", os.getpid())
         while True:
             order, fds = self.channel.next_order()
@@ -168,7 +169,14 @@ class Runner:
             os.dup2(output, fd)
         os.close(output)
         self.channel.branch(channel)
+        _reseed()
         self.channel.send("ready", os.getpid())
+
+
+def _reseed():
+    """Forks share numpy's generator; Python's own reseeds itself."""
+    if "numpy.random" in sys.modules:
+        sys.modules["numpy.random"].seed()
 
 
 def _outcome(raised):

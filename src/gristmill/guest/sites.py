@@ -50,7 +50,7 @@ class _Sites(ast.NodeVisitor):
             self._note(child, scope)
             self._collect(child, inner)
 
-    def _note(self, node, scope):  # noqa: C901 - one arm per kind of node
+    def _note(self, node, scope):
         match node:
             case ast.Name(ctx=ast.Store()):
                 self._bound[scope].add(node.id)

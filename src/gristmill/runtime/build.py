@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from gristmill.config import Config, SandboxConfig
 from gristmill.errors import SandboxUnavailable
 from gristmill.model import Isolation
 from gristmill.runtime.rooms import Rooms
-from gristmill.sandbox.kept import Kept, KeepRules
+from gristmill.sandbox.kept import KeepRules, Kept
 from gristmill.sandbox.packages import site_of
 from gristmill.sandbox.plan import Plan, plan
 from gristmill.sandbox.pool import LinuxPool, PoolOptions, jail_spec
@@ -22,7 +22,7 @@ NOBODY = 65_534
 
 
 @asynccontextmanager
-async def open_rooms(config: Config, tools: Mapping[str, Function]) -> AsyncIterator[Rooms]:
+async def open_rooms(config: Config, tools: Mapping[str, Function]) -> AsyncGenerator[Rooms]:
     """Open every room, and close them in the opposite order.
 
     Raises:
@@ -100,9 +100,7 @@ def pool_options(config: Config) -> PoolOptions:
 
 def keep_rules(sandbox: SandboxConfig) -> KeepRules:
     """How long sessions keep their interpreters."""
-    return KeepRules(
-        idle_seconds=sandbox.session_idle_seconds, most=sandbox.sessions_kept, memory_mb=sandbox.sessions_memory_mb
-    )
+    return KeepRules(idle_seconds=sandbox.session_idle_seconds, most=sandbox.sessions_kept, memory_mb=sandbox.sessions_memory_mb)
 
 
 def _folder(path: Path) -> Path:

@@ -1,6 +1,6 @@
 """The story of one execution: check, lease, run, return."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 from gristmill.errors import Refused
@@ -35,7 +35,7 @@ async def _run(rooms: Rooms, execution: Execution, emit: Emit) -> Report:
 
 
 @asynccontextmanager
-async def _sandbox(rooms: Rooms, execution: Execution) -> AsyncIterator[Sandbox]:
+async def _sandbox(rooms: Rooms, execution: Execution) -> AsyncGenerator[Sandbox]:
     """Without a session a fresh sandbox, with one the interpreter that it keeps."""
     if execution.session is None:
         async with rooms.pool.lease(execution.limits) as sandbox:

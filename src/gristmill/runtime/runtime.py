@@ -1,7 +1,7 @@
 """The facade: open a runtime, execute code in it, close it."""
 
 import uuid
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +25,9 @@ class Runtime:
 
     @staticmethod
     @asynccontextmanager
-    async def open(config: Config | str | Path | None = None, *, tools: Mapping[str, Function] | None = None) -> AsyncIterator["Runtime"]:
+    async def open(
+        config: Config | str | Path | None = None, *, tools: Mapping[str, Function] | None = None
+    ) -> AsyncGenerator["Runtime"]:
         """Open what ``config`` (a value, a file, or ``gristmill.toml`` here) asks for; ``tools`` adds Python functions.
 
         Raises:
@@ -70,6 +72,7 @@ class Runtime:
             UnknownSession: ``session`` keeps no live interpreter.
         """
         await self._rooms.kept.fork(session, branch)
+        self._rooms.workspaces.share(session, branch)
 
     async def drop_session(self, session: str) -> None:
         """End the interpreter that ``session`` keeps; its files stay."""

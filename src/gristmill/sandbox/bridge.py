@@ -4,8 +4,8 @@ one strict parser reads, unknown shapes end the run.
 A frame is a four-byte little-endian length and a JSON array whose first element names it.
 """
 
-import asyncio
 import array
+import asyncio
 import socket
 import struct
 from collections import deque
@@ -81,7 +81,9 @@ def encode(*message: Json) -> bytes:
 class Link:
     """The host's end of one child's socket. Callbacks run on the event loop; none may block."""
 
-    def __init__(self, sock: socket.socket, on_message: Callable[[Message, int], None], on_end: Callable[[str | None], None]) -> None:
+    def __init__(
+        self, sock: socket.socket, on_message: Callable[[Message, int], None], on_end: Callable[[str | None], None]
+    ) -> None:
         sock.setblocking(False)
         self._sock = sock
         # asyncio's readers, not anyio streams: a round trip has a budget of 100 us, and a task per child costs half of it.

@@ -55,7 +55,9 @@ class Calls:
         if self._refused > PATIENCE:
             return limit
         value = getattr(self._job.limits, limit)
-        self._send(bridge.encode("error", number, f"limit.{limit}", f"the limit of {value:,} {limit} for one execution is used up"))
+        self._send(
+            bridge.encode("error", number, f"limit.{limit}", f"the limit of {value:,} {limit} for one execution is used up")
+        )
         return None
 
     async def _answer(self, number: int, call: ToolCall) -> None:

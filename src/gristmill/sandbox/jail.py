@@ -6,6 +6,7 @@ import signal
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from gristmill.errors import SandboxCrashed
 from gristmill.events import Emit, OutputWritten
@@ -48,6 +49,7 @@ class Run:
     ending: asyncio.Future[Ending]
     started: float = field(default_factory=time.perf_counter)
     cpu_before: float = 0.0
+    cpu_seconds: float = 0.0
     stopping: str | None = None
 
 
@@ -60,6 +62,7 @@ class Jail:
         self._base_bytes = base_bytes
         self._run: Run | None = None
         self._handles: Handles | None = None
+        self._frozen = False
         self.state: State = "fresh"
         self.limits = limits
         self.ready: asyncio.Future[int] = self._loop.create_future()
@@ -67,6 +70,7 @@ class Jail:
         self.watch: Callable[[], str | None] | None = None
         self.branch: Callable[[Jail], Awaitable[Jail]] | None = None
         self.bury: Callable[[Jail], None] | None = None
+        self.scratch: Path | None = None
 
     # -- life -----------------------------------------------------------------------------------------------------------
 
@@ -166,6 +170,9 @@ class Jail:
         if self.state == "kept":
             handles.output.reset(limits.output_bytes)
             run.cpu_before = tree.cpu_seconds([handles.pid])
+            if self._frozen:
+                self._frozen = False
+                send(handles.pidfd, signal.SIGCONT)
         handles.link.frame_limit = max(limits.result_bytes, min(limits.call_bytes, 1 << 24)) + (1 << 16)
         handles.link.send(bridge.encode("run", job.code, job.context, limits.result_bytes))
         clock = self._loop.call_later(limits.seconds, self._exceed, "seconds")
@@ -266,7 +273,8 @@ class Jail:
 
     def _overused(self, run: Run, handles: Handles) -> str | None:
         processes, limits = self._processes(), run.job.limits
-        if tree.cpu_seconds(processes) - run.cpu_before > limits.cpu_seconds:
+        run.cpu_seconds = tree.cpu_seconds(processes) - run.cpu_before
+        if run.cpu_seconds > limits.cpu_seconds:
             return "cpu_seconds"
         if handles.group is None:  # no cgroup counts for us
             own = tree.resident_bytes(processes) - self._base_bytes * len(processes)
@@ -300,7 +308,7 @@ class Jail:
             limit=verdict.limit,
             usage=Usage(
                 seconds=seconds,
-                cpu_seconds=exit_.cpu_seconds if exit_ else 0.0,
+                cpu_seconds=exit_.cpu_seconds if exit_ and exit_.cpu_seconds else run.cpu_seconds,
                 memory_mb=self._peak_mb(handles, exit_),
                 calls=run.calls.count,
                 call_bytes=run.calls.bytes,
@@ -316,10 +324,15 @@ class Jail:
         return round(max(0, peak) / (1 << 20), 2)
 
     def _tidy(self) -> None:
-        """A kept interpreter keeps its state, not its processes."""
+        """A kept interpreter keeps its state, not its processes, and nothing of it runs between executions."""
         handles = self._handles
-        if handles is not None and handles.family is not None and self.alive and not handles.family.end_strays_of(handles.pid):
+        if handles is None or handles.family is None or not self.alive:
+            return
+        if not handles.family.end_strays_of(handles.pid):
             self.kill()
+        elif tree.threads(handles.pid) > 1:
+            self._frozen = True
+            send(handles.pidfd, signal.SIGSTOP)
 
     def _leave(self) -> State:
         state, self.state = self.state, "kept"

@@ -2,9 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from gristmill.errors import LimitExceeded, UnknownSession
@@ -28,7 +28,6 @@ class _Kept:
     sandbox: Sandbox
     limits: Limits
     used: float
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)  # one execution at a time in one interpreter
 
 
 class Kept:
@@ -37,20 +36,19 @@ class Kept:
     def __init__(self, pool: Pool, rules: KeepRules, clock: Callable[[], float] = time.monotonic) -> None:
         self._pool, self._rules, self._clock = pool, rules, clock
         self._by_name: dict[str, _Kept] = {}
-        self._opening: dict[str, asyncio.Lock] = {}  # two first executions of a session must not open two interpreters
+        self._locks: dict[str, asyncio.Lock] = {}  # one execution at a time in one session, its opening included
 
     @asynccontextmanager
-    async def use(self, name: str, limits: Limits, workspace: Path) -> AsyncIterator[Sandbox]:
+    async def use(self, name: str, limits: Limits, workspace: Path) -> AsyncGenerator[Sandbox]:
         """The session's interpreter, kept or fresh, for one execution; others of the same session wait."""
-        async with self._opening.setdefault(name, asyncio.Lock()):
+        async with self._lock(name), self._pool.turn():
             kept = await self._get(name, limits, workspace)
-            async with kept.lock, self._pool.turn():
-                try:
-                    yield kept.sandbox
-                finally:
-                    kept.used = self._clock()
-                    if not kept.sandbox.alive:
-                        await self.drop(name)
+            try:
+                yield kept.sandbox
+            finally:
+                kept.used = self._clock()
+                if not kept.sandbox.alive:
+                    await self.drop(name)
 
     async def fork(self, name: str, branch: str) -> None:
         """Branch the interpreter of ``name``; the branch is known as ``branch`` from then on.
@@ -63,7 +61,7 @@ class Kept:
             raise UnknownSession(f"session {name!r} keeps no live interpreter to fork: run something in it first")
         if branch in self._by_name:
             raise LimitExceeded(f"session {branch!r} exists already: choose another name", limit="sessions", value=1)
-        async with kept.lock:
+        async with self._lock(name):
             forked = await kept.sandbox.fork()
         self._by_name[branch] = _Kept(forked, kept.limits, self._clock())
         await self._make_room()
@@ -71,7 +69,6 @@ class Kept:
     async def drop(self, name: str) -> None:
         """End a session's interpreter."""
         kept = self._by_name.pop(name, None)
-        self._opening.pop(name, None)
         if kept is not None:
             await kept.sandbox.close()
 
@@ -80,9 +77,11 @@ class Kept:
         now = self._clock()
         for name, kept in list(self._by_name.items()):
             idle = now - kept.used > self._rules.idle_seconds
-            if not kept.sandbox.alive or (idle and not kept.lock.locked()):
+            if not kept.sandbox.alive or (idle and not self._busy(name)):
                 await self.drop(name)
         await self._make_room()
+        for name in [name for name, lock in self._locks.items() if name not in self._by_name and not lock.locked()]:
+            del self._locks[name]
 
     async def sweep_forever(self) -> None:
         """Sweep now and then, for as long as the pool is open."""
@@ -100,6 +99,12 @@ class Kept:
         """The sessions that keep an interpreter now."""
         return tuple(self._by_name)
 
+    def _lock(self, name: str) -> asyncio.Lock:
+        return self._locks.setdefault(name, asyncio.Lock())
+
+    def _busy(self, name: str) -> bool:
+        return name in self._locks and self._locks[name].locked()
+
     async def _get(self, name: str, limits: Limits, workspace: Path) -> _Kept:
         kept = self._by_name.get(name)
         if kept is not None and (not kept.sandbox.alive or kept.limits != limits):
@@ -113,7 +118,7 @@ class Kept:
 
     async def _make_room(self, but: str | None = None) -> None:
         def idle() -> list[tuple[str, _Kept]]:
-            found = [(name, kept) for name, kept in self._by_name.items() if name != but and not kept.lock.locked()]
+            found = [(name, kept) for name, kept in self._by_name.items() if name != but and not self._busy(name)]
             return sorted(found, key=lambda item: item[1].used)
 
         while len(self._by_name) > max(1, self._rules.most) and (candidates := idle()):

@@ -52,21 +52,22 @@ def outside(site: Path | None) -> Layout:
     return Layout(
         binds=tuple((name, name) for name in names if os.path.exists(name)),
         links=(),
-        executable=_executable(),
+        executable=executable(),
         library=sysconfig.get_path("stdlib"),
         site=str(site) if site else None,
         mill=str(Path(package).parent),
     )
 
 
-def _executable() -> str:
+def executable() -> str:
+    """The interpreter itself, not a virtual environment's link to it."""
     # In a virtual environment sys.executable is a link whose prefix is the wrong one.
     return os.path.realpath(getattr(sys, "_base_executable", sys.executable))
 
 
 def _interpreter() -> list[tuple[str, str]]:
     stdlib = sysconfig.get_path("stdlib")
-    binds = [(_executable(), f"{PYTHON}/bin/{version()}")]
+    binds = [(executable(), f"{PYTHON}/bin/{version()}")]
     if sys.base_prefix in SHARED_PREFIXES:
         return [*binds, (stdlib, f"{PYTHON}/lib/{version()}")]
     return [*binds, (f"{sys.base_prefix}/lib", f"{PYTHON}/lib")]

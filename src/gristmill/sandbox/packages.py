@@ -50,9 +50,19 @@ def install(packages: Sequence[str], state: Path) -> Path:
         return folder
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--only-binary=:all:", "--target", str(_site(folder)), *packages]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--only-binary=:all:",
+        "--target",
+        str(_site(folder)),
+        *packages,
+    ]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False)  # noqa: S603
+        done = subprocess.run(command, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ConfigError(f"pip could not install the packages: {error}") from None
     if done.returncode:
@@ -66,7 +76,7 @@ def install(packages: Sequence[str], state: Path) -> Path:
 def _compile(site: Path) -> None:
     """Byte-compile once, since the jail sees the folder read-only."""
     command = [sys.executable, "-m", "compileall", "-q", "-j", str(os.cpu_count() or 1), str(site)]
-    subprocess.run(command, capture_output=True, timeout=INSTALL_SECONDS, check=False)  # noqa: S603
+    subprocess.run(command, capture_output=True, timeout=INSTALL_SECONDS, check=False)
 
 
 def _site(venv: Path) -> Path:

@@ -32,7 +32,7 @@ class Step:
 
 
 def _short(value: object) -> str:
-    text = " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    text = repr(value) if isinstance(value, str) and not value.isprintable() else str(value)
     return text if len(text) <= 100 else text[:97] + "..."
 
 
@@ -105,9 +105,9 @@ def _template(spec: JailSpec) -> tuple[Step, ...]:
         *(step("file", path=f"{spec.layout.mill}/gristmill/{part}__init__.py", text="") for part in ("", "sandbox/")),
         *(step("bind_device", name=name) for name in DEVICES),
         step("symlink", target="/proc/self/fd", path="/dev/fd"),
-        step("symlink", target=f"{SCRATCH}/shm", path="/dev/shm"),  # noqa: S108
+        step("symlink", target=f"{SCRATCH}/shm", path="/dev/shm"),
         *(step("file", path=path, text=text) for path, text in ETC.items()),
-        *(step("folder", path=path) for path in (SCRATCH, WORKSPACES, "/tmp", "/workspace")),  # noqa: S108
+        *(step("folder", path=path) for path in (SCRATCH, WORKSPACES, "/tmp", "/workspace")),
         *([step("bind", source=spec.workspaces, target=WORKSPACES, writable=True, executable=False)] if spec.workspaces else []),
         step("bind_proc"),
         step("forget_old_root"),
@@ -129,7 +129,7 @@ def _child(spec: JailSpec) -> tuple[Step, ...]:
         step("await_admission"),
         step("unshare", names=["mount", "ipc", "uts", "cgroup"]),
         step("scratch", path=SCRATCH, megabytes="$workspace_mb", files="$workspace_files"),
-        step("rebind", source=f"{SCRATCH}/tmp", target="/tmp"),  # noqa: S108
+        step("rebind", source=f"{SCRATCH}/tmp", target="/tmp"),
         step("rebind", source="$workspace", target="/workspace"),
         step("cover", path=WORKSPACES),
         step("proc_or_nothing"),
@@ -140,8 +140,9 @@ def _child(spec: JailSpec) -> tuple[Step, ...]:
         step("drop_capabilities"),
         step(
             "landlock",
-            shared=[["/", "list"], *([path, "execute"] for path in sorted(read))] + [[f"/dev/{name}", "device"] for name in DEVICES],
-            own=[["/proc", "read"], ["/tmp", "write"], ["/workspace", "write"], [f"{SCRATCH}/shm", "write"]],  # noqa: S108
+            shared=[["/", "list"], *([path, "execute"] for path in sorted(read))]
+            + [[f"/dev/{name}", "device"] for name in DEVICES],
+            own=[["/proc", "read"], ["/tmp", "write"], ["/workspace", "write"], [f"{SCRATCH}/shm", "write"]],
         ),
         step("close_others"),
         step("seccomp", filter="seal"),
@@ -190,7 +191,7 @@ def _environment(spec: JailSpec) -> dict[str, str]:
         "PATH": layout.executable.rpartition("/")[0],
         "PYTHONDONTWRITEBYTECODE": "1",
         **({"PYTHONPATH": layout.site} if layout.site else {}),
-        **({"TMPDIR": "/tmp"} if spec.level == "namespaces" else {}),  # noqa: S108
+        **({"TMPDIR": "/tmp"} if spec.level == "namespaces" else {}),
         "TZ": "UTC",
         "USER": "agent",
     }

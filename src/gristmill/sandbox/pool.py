@@ -3,9 +3,10 @@
 import asyncio
 import itertools
 import os
+import shutil
 import socket
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -82,8 +83,8 @@ class LinuxPool:
 
     async def filled(self) -> None:
         """Wait until as many children wait as were asked for."""
-        while len(self._warm) < self.options.warm and not self._closed:
-            await asyncio.sleep(0.001)
+        while len(self._warm) < self.options.warm and self._tasks:
+            await asyncio.wait(set(self._tasks), return_when=asyncio.FIRST_COMPLETED)
 
     @property
     def waiting(self) -> int:
@@ -96,13 +97,13 @@ class LinuxPool:
         return self._template.missing if self._template else ()
 
     @asynccontextmanager
-    async def turn(self) -> AsyncIterator[None]:
+    async def turn(self) -> AsyncGenerator[None]:
         """A place among those that may run at the same time, in order of arrival."""
         async with self._places:
             yield
 
     @asynccontextmanager
-    async def lease(self, limits: Limits) -> AsyncIterator[Jail]:
+    async def lease(self, limits: Limits) -> AsyncGenerator[Jail]:
         """A fresh jail for one job; destroyed afterwards."""
         async with self._places:
             jail = self._take_warm(limits) or await self._spawn(limits)
@@ -157,7 +158,7 @@ class LinuxPool:
             template = await self._running_template()
             jail = self._new_jail(limits, workspace)
             try:
-                await self._fork(template, jail, self._values(limits, workspace), keep=keep)
+                await self._fork(template, jail, self._values(jail, workspace), keep=keep)
                 await jail.ready
             except BaseException:
                 self._bury(jail)
@@ -239,24 +240,24 @@ class LinuxPool:
                 raise SandboxError("the sandbox ended before it was admitted") from None
         link.send(b"+")
 
-    def _values(self, limits: Limits, workspace: Path | None) -> dict[str, Any]:
+    def _values(self, jail: Jail, workspace: Path | None) -> dict[str, Any]:
         assert self._template is not None
-        values = requested(limits, base_data=self._template.base_data, level=self.isolation)
+        values = requested(jail.limits, base_data=self._template.base_data, level=self.isolation)
         if self.isolation == "landlock":
-            folder = self._scratch_folder()
-            place = str(workspace) if workspace else f"{folder}/workspace"
-            tmp = f"{folder}/tmp"
+            jail.scratch = self._scratch_folder()
+            place, tmp = str(workspace or jail.scratch / "workspace"), str(jail.scratch / "tmp")
+            jail.watch = DiskWatch(Path(place), jail.limits)
             return {**values, "workspace": place, "tmp": tmp, "env": {"HOME": place, "TMPDIR": tmp}}
         return {**values, "workspace": f"{WORKSPACES}/{workspace.name}" if workspace else f"{SCRATCH}/workspace"}
 
-    def _scratch_folder(self) -> str:
+    def _scratch_folder(self) -> Path:
         """Without a mount namespace a run's private files lie on the host's disk, in a folder of its own."""
         folder = self.options.scratch / f"{os.getpid()}-{next(_numbers)}"
         for path in (folder, folder / "workspace", folder / "tmp"):
             path.mkdir(mode=0o700, parents=True)
             if os.geteuid() == 0:
                 os.chown(path, self.options.uid, self.options.gid)
-        return str(folder)
+        return folder
 
     # -- ending jails ---------------------------------------------------------------------------------------------------
 
@@ -264,16 +265,17 @@ class LinuxPool:
         """Kill it now; what it held comes back once the kernel says it is dead."""
         self._live.discard(jail)
         group = jail.release()
-        if group is None:
-            return
 
-        def reuse(_: object) -> None:
-            self._groups.append(group)
+        def reclaim(_: object) -> None:
+            if group is not None:
+                self._groups.append(group)
+            if jail.scratch is not None:
+                shutil.rmtree(jail.scratch, ignore_errors=True)
 
         if jail.exited.done():
-            reuse(None)
+            reclaim(None)
         else:
-            jail.exited.add_done_callback(reuse)
+            jail.exited.add_done_callback(reclaim)
 
     def _group(self) -> cgroups.Group | None:
         if self.cgroups.version == "none":
@@ -309,7 +311,7 @@ class LinuxPool:
         spec = jail_spec(options, self.isolation)
         return TemplateOrder(
             level=self.isolation, plan=plan(spec), preload=options.preload, site=spec.layout.site,
-            workspace="/workspace" if self.isolation == "namespaces" else ".", cgroups=self.cgroups.unique(),
+            workspace="/workspace" if self.isolation == "namespaces" else "", cgroups=self.cgroups.unique(),
         )  # fmt: skip
 
     # -- refilling ------------------------------------------------------------------------------------------------------
@@ -340,7 +342,6 @@ def _same_seal(one: Limits, other: Limits) -> bool:
 
 def _group_limits(limits: Limits) -> cgroups.GroupLimits:
     return cgroups.GroupLimits(limits.memory_mb << 20, limits.processes + 1, limits.cpu_percent)
-
 
 
 def jail_spec(options: PoolOptions, level: Isolation) -> JailSpec:

@@ -1,7 +1,6 @@
 """What this kernel offers, found out by trying in a process that is thrown away. Never a guess from version numbers."""
 
 import json
-import os
 import platform
 import subprocess
 import sys
@@ -9,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gristmill.model import Isolation
+from gristmill.sandbox.layout import executable
 from gristmill.sandbox.linux import kernel, seccomp
 
 PROBE = Path(__file__).parent / "linux" / "try_out.py"
@@ -35,7 +35,7 @@ class Offer:
 
 
 REMEDIES = {
-    "namespaces": "allow unprivileged user namespaces (`sysctl user.max_user_namespaces=15000`; on Ubuntu also "
+    "namespaces": "allow unprivileged user namespaces (`sysctl user.max_user_namespaces=15000`; on Ubuntu "
     "`sysctl kernel.apparmor_restrict_unprivileged_userns=0` or an AppArmor profile with `userns,`; in a container run it with "
     "`--security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined`), or accept the "
     'weaker level with sandbox.isolation = "landlock"',
@@ -50,10 +50,9 @@ def probe() -> Offer:
     if sys.platform != "linux" or kernel.MACHINE not in seccomp.ARCHITECTURES:
         reason = f"{platform.system()} on {kernel.MACHINE} is not supported"
         return Offer(features=dict.fromkeys(REMEDIES, reason), landlock_abi=0, machine=kernel.MACHINE)
-    python = os.path.realpath(getattr(sys, "_base_executable", sys.executable))
     try:
-        answer = subprocess.run(  # noqa: S603
-            [python, "-I", "-S", "-B", str(PROBE)], env={}, cwd="/", capture_output=True, timeout=SECONDS, check=True
+        answer = subprocess.run(
+            [executable(), "-I", "-S", "-B", str(PROBE)], env={}, cwd="/", capture_output=True, timeout=SECONDS, check=True
         )
         found = json.loads(answer.stdout)
     except (OSError, subprocess.SubprocessError, ValueError) as error:

@@ -44,8 +44,13 @@ QUESTIONS = (
     Question(promise="host files cannot be read", code="attempt(lambda: open('/etc/shadow').read())"),
     Question(promise="nothing outside the workspace can be written", code="attempt(lambda: open('/usr/lib/x', 'w'))"),
     Question(promise="no socket can be opened", code="import socket\nattempt(lambda: socket.socket())"),
-    Question(promise="no new namespace can be made", code="import ctypes\n-1 == ctypes.CDLL(None).unshare(0x10000000) and 'refused'"),
-    Question(promise="no other process can be debugged", code="import ctypes\n-1 == ctypes.CDLL(None).ptrace(16, 1, 0, 0) and 'refused'"),
+    Question(
+        promise="no new namespace can be made", code="import ctypes\n-1 == ctypes.CDLL(None).unshare(0x10000000) and 'refused'"
+    ),
+    Question(
+        promise="no other process can be debugged",
+        code="import ctypes\n-1 == ctypes.CDLL(None).ptrace(16, 1, 0, 0) and 'refused'",
+    ),
     Question(
         promise="there are no capabilities",
         code="[line.split()[1] for line in open('/proc/self/status') if line.startswith('CapEff')][0]",
@@ -61,7 +66,9 @@ QUESTIONS = (
     Question(promise="the environment holds no secret", code="import os\nstr(set(os.environ) - KNOWN)", expect="set()"),
     Question(promise="only its own processes are visible", code="import os\nstr(os.getpid())", expect="1", level="namespaces"),
     Question(promise="the gateway's own code cannot be imported", code="attempt(lambda: __import__('gristmill'))"),
-    Question(promise="a tool that does not exist is refused", code="from servers import nobody\nattempt(lambda: nobody.nothing())"),
+    Question(
+        promise="a tool that does not exist is refused", code="from servers import nobody\nattempt(lambda: nobody.nothing())"
+    ),
 )
 _KNOWN = (
     "KNOWN = {'HOME', 'LANG', 'LD_LIBRARY_PATH', 'MALLOC_ARENA_MAX', 'MKL_NUM_THREADS', 'OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS',"

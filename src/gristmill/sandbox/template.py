@@ -6,7 +6,6 @@ import json
 import os
 import socket
 import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 
 from gristmill.errors import SandboxUnavailable
 from gristmill.model import Isolation
+from gristmill.sandbox import layout
 from gristmill.sandbox.linux import seccomp
 from gristmill.sandbox.plan import Plan, Step
 
@@ -74,11 +74,10 @@ class Template:
         """
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         ours.setblocking(False)
-        python = os.path.realpath(getattr(sys, "_base_executable", sys.executable))
-        command = [python, "-I", "-S", "-B", str(LAUNCHER), str(theirs.fileno()), str(os.getpid())]
+        command = [layout.executable(), "-I", "-S", "-B", str(LAUNCHER), str(theirs.fileno()), str(os.getpid())]
         with theirs:
             # An empty environment: what the launcher was given could be read in /proc for as long as it lives.
-            keeper = subprocess.Popen(  # noqa: ASYNC220, S603 - returns as soon as exec has happened
+            keeper = subprocess.Popen(  # noqa: ASYNC220 - returns as soon as exec has happened
                 command, env={}, cwd="/", pass_fds=[theirs.fileno()], start_new_session=True,
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             )  # fmt: skip

@@ -26,7 +26,7 @@ class Workspaces:
         Raises:
             Refused: the name cannot be one.
         """
-        folder = self.root / folder_name(session)
+        folder = self._shared(self.root / folder_name(session))
         try:
             folder.mkdir(mode=0o700, parents=True)
         except FileExistsError:
@@ -36,6 +36,16 @@ class Workspaces:
         if os.geteuid() == 0:
             os.chown(folder, self.uid, self.gid)
         return folder
+
+    def share(self, session: str, other: str) -> None:
+        """Let ``other`` work in the folder of ``session`` from now on."""
+        (self.root / f"{folder_name(other)}.shares").write_text(self.of(session).name, encoding="ascii")
+
+    def _shared(self, folder: Path) -> Path:
+        try:
+            return self.root / (self.root / f"{folder.name}.shares").read_text(encoding="ascii")
+        except FileNotFoundError:
+            return folder
 
 
 def folder_name(session: str) -> str:

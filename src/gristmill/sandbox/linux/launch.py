@@ -14,7 +14,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)).removesuffix("/gristmill/sandbox/linux"))
 
-from gristmill.sandbox.linux import steps  # noqa: E402 - the path above is what makes it importable under -I -S
+from gristmill.sandbox.linux import steps
 
 ORDER_BYTES = 1 << 18
 CONTROL = 3

@@ -30,14 +30,14 @@ def _restrict(target: str, attributes: int, *, recursive: bool) -> None:
 def new_root(size: str) -> None:
     """Move into an empty tmpfs; the host's tree stays reachable at ``/.old`` until ``forget_old_root``."""
     _mount("none", "/", None, MS_REC | MS_PRIVATE)
-    _mount("gristmill", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, f"mode=755,size={size}")  # noqa: S108
-    os.mkdir("/tmp" + OLD_ROOT)  # noqa: S108
-    os.chdir("/tmp")  # noqa: S108
+    _mount("gristmill", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, f"mode=755,size={size}")
+    os.mkdir("/tmp" + OLD_ROOT)
+    os.chdir("/tmp")
     kernel.call("pivot_root", ".", OLD_ROOT[1:])
     os.chdir("/")
 
 
-def bind(source: str, target: str, writable: bool = False, executable: bool = True) -> None:  # noqa: FBT001, FBT002
+def bind(source: str, target: str, writable: bool = False, executable: bool = True) -> None:
     """Show one path of the host inside: read-only unless said otherwise, never with set-uid or devices."""
     origin = OLD_ROOT + source
     if os.path.isdir(origin):

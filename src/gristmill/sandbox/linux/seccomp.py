@@ -5,7 +5,6 @@ import errno
 import functools
 import struct
 import tomllib
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -61,7 +60,7 @@ def policy(level: str) -> Policy:
     """What code may call at ``level``, as the policy file says it."""
     content = _file()
     allow = {name for group in content["allow"].values() for name in group.split()}
-    rules = [Rule(**{**rule, "only": tuple(rule.get("only", ())), "errno": _errno(rule)}) for rule in content["when"]]
+    rules = [_read_rule(rule) for rule in content["when"]]
     if level == "landlock":
         allow -= set(content["landlock_level"]["without"].split())
         rules = [_threads_only(rule) if rule.syscall == "clone" else rule for rule in rules]
@@ -69,8 +68,12 @@ def policy(level: str) -> Policy:
     return Policy(allow=frozenset(allow), rules=tuple(rules), answers=answers)
 
 
-def _errno(rule: dict[str, Any]) -> int:
-    return getattr(errno, rule.get("errno", "EPERM"))
+def _read_rule(rule: dict[str, Any]) -> Rule:
+    code: int = getattr(errno, rule.get("errno", "EPERM"))
+    only = tuple(rule.get("only", ()))
+    return Rule(
+        syscall=rule["syscall"], argument=rule["argument"], only=only, without_bits=rule.get("without_bits", 0), errno=code
+    )
 
 
 def _threads_only(rule: Rule) -> Rule:
@@ -139,11 +142,11 @@ class _Program:
     def build(self) -> bytes:
         out = bytearray()
         for index, (op, yes, no, k) in enumerate(self.code):
-            target: Callable[[int | Label], int] = lambda value, at=index: (
-                value if isinstance(value, int) else self.labels[value] - at - 1
-            )
-            out += struct.pack("<HBBI", op, target(yes), target(no), target(k))
+            out += struct.pack("<HBBI", op, self._distance(yes, index), self._distance(no, index), self._distance(k, index))
         return bytes(out)
+
+    def _distance(self, target: int | Label, at: int) -> int:
+        return target if isinstance(target, int) else self.labels[target] - at - 1
 
 
 def _head(program: _Program, machine: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)).removesuffix("/gristmill/sandbox/linux"))
 
-from gristmill.sandbox.linux import kernel, landlock, mounts, namespaces, seccomp  # noqa: E402 - made importable above
+from gristmill.sandbox.linux import kernel, landlock, mounts, namespaces, seccomp
 
 
 def attempt(action: Callable[[], None]) -> str | None:

@@ -13,6 +13,7 @@ import select
 import signal
 import socket
 import sys
+from typing import Any
 
 _MILL = os.path.dirname(os.path.abspath(__file__)).removesuffix("/gristmill/sandbox/linux")
 sys.path.insert(0, _MILL)
@@ -39,7 +40,7 @@ def main() -> None:
 class Template:
     """What children are made from."""
 
-    def __init__(self, control: socket.socket, order: dict[str, object]) -> None:
+    def __init__(self, control: socket.socket, order: dict[str, Any]) -> None:
         self.control = control
         self.namespaced = order["level"] == "namespaces"
         self.children: dict[int, int] = {}  # pid -> request id
@@ -54,7 +55,7 @@ class Template:
             end.setblocking(False)
         self._wake = wake
         signal.set_wakeup_fd(wake.fileno())
-        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGCHLD, _noted)
         self.own_pids = os.open("/proc/self/ns/pid", os.O_RDONLY) if self.namespaced else -1
         self.runner.train(TRAINING_ROUNDS)
         _forget_ourselves()
@@ -63,7 +64,9 @@ class Template:
             seccomp.install(filters["template"])
         gc.collect()
         gc.freeze()
-        self._say({"ready": True, "missing": missing, "base_data": _status_bytes("VmData"), "base_bytes": _status_bytes("RssAnon")})
+        self._say(
+            {"ready": True, "missing": missing, "base_data": _status_bytes("VmData"), "base_bytes": _status_bytes("RssAnon")}
+        )
 
     def serve(self) -> None:
         """Fork on request, report deaths."""
@@ -78,7 +81,7 @@ class Template:
                     self._spawn(*_receive(self.control))
             self._reap()
 
-    def _spawn(self, order: dict[str, object], fds: list[int]) -> None:
+    def _spawn(self, order: dict[str, Any], fds: list[int]) -> None:
         if self.namespaced:
             # Back to our own pid namespace first: the last one made for a child is still set, and cannot be nested in.
             kernel.call("setns", self.own_pids, namespaces.FLAGS["pid"])
@@ -92,7 +95,7 @@ class Template:
         for fd in (*fds, pidfd):
             os.close(fd)
 
-    def _become_child(self, order: dict[str, object], channel: int, output: int) -> None:
+    def _become_child(self, order: dict[str, Any], channel: int, output: int) -> None:
         try:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -102,7 +105,6 @@ class Template:
             os.environ.update(order["values"].get("env", {}))
             self.runner.train(1)
             runner = self.runner.Runner(steps.CHANNEL)
-            self.control = self.wakeup = self._wake = None  # their descriptors are closed already
             runner.serve(keep=order["keep"])
         except BaseException as error:  # a half-sealed child must not go on, whatever went wrong
             text = json.dumps(["failed", str(error)]).encode()
@@ -130,7 +132,11 @@ class Template:
         self.control.send(json.dumps(message).encode())
 
 
-def _receive(control: socket.socket) -> tuple[dict[str, object], list[int]]:
+def _noted(*_: object) -> None:
+    """A handler must exist for the wake-up descriptor to be written to."""
+
+
+def _receive(control: socket.socket) -> tuple[dict[str, Any], list[int]]:
     message, fds, _, _ = socket.recv_fds(control, ORDER_BYTES, 2)
     if not message:
         os._exit(0)  # the host has gone; the kernel ends our children with us
@@ -151,11 +157,11 @@ def _keep_house(worker: int) -> None:
             code = code if code >= 0 else 128 - code  # as shells say it: pid 1 cannot die of a signal of its own
 
 
-def _load_guest(order: dict[str, object]) -> object:
+def _load_guest(order: dict[str, Any]) -> Any:
     runner = importlib.import_module("gristmill.guest.runner")
     # Packages before the workspace, the workspace last: nothing the agent writes can stand in for either.
     path = [entry for entry in sys.path if entry != _MILL]
-    runner.prepare([*path, *([order["site"]] if order["site"] else []), order["workspace"]])
+    runner.prepare([*path, *([order["site"]] if order["site"] else []), *([order["workspace"]] if order["workspace"] else [])])
     return runner
 
 

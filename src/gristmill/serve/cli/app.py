@@ -23,7 +23,7 @@ app.command("demo")(demo.demo)
 app.add_typer(packages.app, name="packages")
 
 
-def _version(value: bool) -> None:  # noqa: FBT001 - typer's signature
+def _version(value: bool) -> None:
     if value:
         typer.echo(f"gristmill {__version__}")
         raise typer.Exit
@@ -31,7 +31,7 @@ def _version(value: bool) -> None:  # noqa: FBT001 - typer's signature
 
 @app.callback()
 def root(
-    version: Annotated[bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)] = False,  # noqa: FBT002
+    version: Annotated[bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)] = False,
 ) -> None:
     """Nothing to do before a verb."""
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-PROGRAM = '''\
+PROGRAM = """\
 from servers import shop
 import asyncio
 
@@ -20,11 +20,11 @@ for order, customer in zip(late, customers):
     by_country[customer["country"]] = by_country.get(customer["country"], 0) + order["total"]
 print(f"{len(orders)} orders, {len(late)} late")
 {country: round(total, 2) for country, total in sorted(by_country.items())}
-'''
+"""
 ROUNDS = 100
 
 
-def demo(json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False) -> None:  # noqa: FBT002
+def demo(json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False) -> None:
     """Show what Gristmill does: a program joins 2,000 rows from two tools, and only a few lines come back."""
     asyncio.run(_demo(json=json))
 
@@ -32,7 +32,13 @@ def demo(json: Annotated[bool, typer.Option("--json", help="Print the figures as
 def _orders(days: int) -> list[dict[str, Any]]:
     """A month of orders, always the same."""
     return [
-        {"id": n, "customer": n % 97, "total": round(5 + (n * 37 % 4_000) / 13, 2), "days": n * 7919 % days // 2, "note": "x" * 40}
+        {
+            "id": n,
+            "customer": n % 97,
+            "total": round(5 + (n * 37 % 4_000) / 13, 2),
+            "days": n * 7919 % days // 2,
+            "note": "x" * 40,
+        }
         for n in range(2_000)
     ]
 
@@ -93,4 +99,6 @@ def _show(outcome: Any, figures: dict[str, Any]) -> None:
     out.print(f"fresh sandbox, print(1 + 1)      {figures['fresh_ms']:8.2f} ms   (median of {ROUNDS})")
     out.print(f"kept session, print(1 + 1)       {figures['kept_ms']:8.2f} ms   (median of {ROUNDS})")
     out.print(f"isolation                        {figures['isolation']}")
-    out.print("\nNext: `gristmill doctor` shows what holds on this machine, `gristmill run FILE` runs your own program.", style="dim")
+    out.print(
+        "\nNext: `gristmill doctor` shows what holds on this machine, `gristmill run FILE` runs your own program.", style="dim"
+    )

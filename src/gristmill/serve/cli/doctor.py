@@ -9,8 +9,8 @@ from gristmill.serve.cli.run import ConfigFile
 
 
 def doctor(
-    plan: Annotated[bool, typer.Option("--plan", help="Print the jail step by step and stop.")] = False,  # noqa: FBT002
-    json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,  # noqa: FBT002
+    plan: Annotated[bool, typer.Option("--plan", help="Print the jail step by step and stop.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
     config: ConfigFile = None,
 ) -> None:
     """Examine this host and the sandbox on it: the isolation level, the limits in force, and a self-check that must pass.
@@ -90,7 +90,9 @@ def _show(found: dict[str, Any]) -> None:
     groups = found["cgroups"]
     enforced = {"v1": "memory, processes and CPU share by cgroup v1", "v2": "memory, processes and CPU share by cgroup v2"}
     counted = enforced.get(groups["version"], f"by rlimits and the host's clock; CPU share is not enforced ({groups['reason']})")
-    out.print(f"isolation   [bold]{found['isolation']}[/] (configured: {found['configured']}, offered: {', '.join(found['offered'])})")
+    out.print(
+        f"isolation   [bold]{found['isolation']}[/] (configured: {found['configured']}, offered: {', '.join(found['offered'])})"
+    )
     out.print(f"limits      {counted}")
     out.print(f"kernel      Landlock ABI {found['landlock_abi']}, {found['machine']}")
     for name, state in found["features"].items():

@@ -7,7 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-ConfigFile = Annotated[Path | None, typer.Option("--config", "-c", help="Configuration file; default ./gristmill.toml if there is one.")]
+ConfigFile = Annotated[
+    Path | None, typer.Option("--config", "-c", help="Configuration file; default ./gristmill.toml if there is one.")
+]
 
 
 def run(
@@ -15,7 +17,7 @@ def run(
     session: Annotated[str | None, typer.Option(help="Run in this session: its files are kept between runs.")] = None,
     timeout: Annotated[float | None, typer.Option(help="Seconds it may take.", min=0.01)] = None,
     memory_mb: Annotated[int | None, typer.Option(help="Megabytes of memory it may use.", min=16)] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,  # noqa: FBT002
+    json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
     config: ConfigFile = None,
 ) -> None:
     """Run a Python program in the sandbox and print its outcome.

@@ -17,7 +17,9 @@ def harmless(text: str) -> str:
     """``text`` with control, bidirectional and tag characters made visible instead of obeyed."""
     if text.isprintable():
         return text
-    return "".join(char if char in _KEEP or unicodedata.category(char) not in ("Cc", "Cf", "Co", "Cs") else _name(char) for char in text)
+    return "".join(
+        char if char in _KEEP or unicodedata.category(char) not in ("Cc", "Cf", "Co", "Cs") else _name(char) for char in text
+    )
 
 
 def _name(char: str) -> str:
