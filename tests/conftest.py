@@ -58,7 +58,7 @@ TOOLS = {"crm.find": find, "crm.get": get, "crm.slow": slow, "crm.fail": fail, "
 def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("state")
     for parent in (folder, *folder.parents):
-        if os.access(parent, os.W_OK) and parent.owner() == folder.owner() and parent != Path("/tmp"):  # noqa: S108
+        if os.access(parent, os.W_OK) and parent.owner() == folder.owner() and parent != Path("/tmp"):
             parent.chmod(0o755)  # code runs as another user when we are root
     return folder
 

@@ -15,7 +15,9 @@ FIELDS = {
 }  # fmt: skip
 
 
-def gristmill(*arguments: str, stdin: str | bytes = b"", cwd: Path | None = None, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+def gristmill(
+    *arguments: str, stdin: str | bytes = b"", cwd: Path | None = None, env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
         [sys.executable, "-m", "gristmill", *arguments],
         input=stdin.encode() if isinstance(stdin, str) else stdin,

@@ -27,7 +27,10 @@ ENDINGS = {
     "forgotten await of main": ("async def main():\n    return 5\nmain()", 5),
     "main guard": ("def main():\n    return 9\nif __name__ == '__main__':\n    value = main()\nvalue", 9),
     "sys.exit(0)": ("import sys\nsys.exit(0)", None),
-    "async comprehension": ("async def numbers():\n    for n in range(3):\n        yield n\n[n async for n in numbers()]", [0, 1, 2]),
+    "async comprehension": (
+        "async def numbers():\n    for n in range(3):\n        yield n\n[n async for n in numbers()]",
+        [0, 1, 2],
+    ),
     "class and inheritance": ("class A:\n    x = 1\nclass B(A):\n    pass\nB().x", 1),
     "dataclass by name": ("from dataclasses import dataclass\n@dataclass\nclass P:\n    x: int\nP(2)", {"x": 2}),
     "generator": ("def g():\n    yield from range(3)\nlist(g())", [0, 1, 2]),
@@ -36,7 +39,10 @@ ENDINGS = {
         "import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'print(40 + 2)'], capture_output=True, text=True).stdout",
         "42\n",
     ),
-    "process pool": ("import multiprocessing\ndef sq(x):\n    return x * x\nwith multiprocessing.Pool(2) as p:\n    r = p.map(sq, [1, 2])\nr", [1, 4]),
+    "process pool": (
+        "import multiprocessing\ndef sq(x):\n    return x * x\nwith multiprocessing.Pool(2) as p:\n    r = p.map(sq, [1, 2])\nr",
+        [1, 4],
+    ),
     "future import": ("from __future__ import annotations\nx: int = 1\nx", 1),
 }
 
@@ -60,7 +66,10 @@ CALLS = {
     "awaited lambda": ("f = lambda i: crm.get(i)\n(await f(2))['number']", 2),
     "in a comprehension": ("[crm.get(i)['number'] for i in range(3)]", [0, 1, 2]),
     "awaited in a comprehension": ("[(await crm.get(i))['number'] for i in range(3)]", [0, 1, 2]),
-    "in a generator": ("def pages():\n    for i in range(3):\n        yield crm.get(i)\n[p['number'] for p in pages()]", [0, 1, 2]),
+    "in a generator": (
+        "def pages():\n    for i in range(3):\n        yield crm.get(i)\n[p['number'] for p in pages()]",
+        [0, 1, 2],
+    ),
     "in an async generator": (
         "async def pages():\n    for i in range(3):\n        yield await crm.get(i)\n[p['number'] async for p in pages()]",
         [0, 1, 2],
@@ -70,7 +79,10 @@ CALLS = {
     "by name": ("from mcp_client import call_mcp_tool\ncall_mcp_tool('crm.get', {'number': 8})['number']", 8),
     "asyncio.run of a call": ("asyncio.run(crm.get(1))['number']", 1),
     "wait_for": ("(await asyncio.wait_for(crm.get(1), 5))['number']", 1),
-    "failure caught": ("try:\n    crm.fail()\nexcept Exception as error:\n    x = (type(error).__name__, str(error))\nx", ["ToolError", "no such record"]),
+    "failure caught": (
+        "try:\n    crm.fail()\nexcept Exception as error:\n    x = (type(error).__name__, str(error))\nx",
+        ["ToolError", "no such record"],
+    ),
     "failure as a value": ("r = await asyncio.gather(crm.fail(), crm.get(1), return_exceptions=True)\nr[1]", {"number": 1}),
     "a pending answer used as a value": (
         "a = crm.get(1)\nasync def later():\n    return await a\n[a['number'], len(a), isinstance(a, dict), sorted(a)]",

@@ -147,7 +147,9 @@ def test_memory_pressure_drops_a_session(state: Path) -> None:
 def test_executions_of_one_session_wait_for_each_other(state: Path) -> None:
     async def test() -> None:
         async with opened(state) as runtime:
-            outcomes = await asyncio.gather(*[runtime.execute("n = globals().get('n', 0) + 1\nn", session="queue") for _ in range(5)])
+            outcomes = await asyncio.gather(
+                *[runtime.execute("n = globals().get('n', 0) + 1\nn", session="queue") for _ in range(5)]
+            )
             assert [outcome.result for outcome in outcomes] == [1, 2, 3, 4, 5]
 
     run(test)

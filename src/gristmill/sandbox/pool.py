@@ -297,8 +297,8 @@ class LinuxPool:
             self.cgroups = cgroups.prepare(f"gristmill-{os.getpid()}-{next(_numbers)}")
         if self.options.require_cgroups and self.cgroups.version == "none":
             raise SandboxUnavailable(
-                f"cgroups are required by configuration but not to be had: {self.cgroups.reason}; run under a service manager that "
-                'delegates them (systemd: `Delegate=yes`), or set sandbox.cgroups = "auto"'
+                f"cgroups are required by configuration but not to be had: {self.cgroups.reason}; run under a service "
+                'manager that delegates them (systemd: `Delegate=yes`), or set sandbox.cgroups = "auto"'
             )
 
     async def _running_template(self) -> Template:
@@ -319,8 +319,8 @@ class LinuxPool:
         spec = jail_spec(options, self.isolation)
         if self.isolation == "landlock" and spec.as_root and (closed := layout.closed_to_others(spec.layout)):
             raise SandboxUnavailable(
-                f"at the landlock level code runs as user {options.uid}, who cannot read {closed}: use a Python and a Gristmill that "
-                "every user can read (not below a closed home folder), or run as an ordinary user"
+                f"at the landlock level code runs as user {options.uid}, who cannot read {closed}: use a Python and a Gristmill "
+                "that every user can read (not below a closed home folder), or run as an ordinary user"
             )
         return TemplateOrder(
             level=self.isolation, plan=plan(spec), preload=options.preload, site=spec.layout.site,
