@@ -77,8 +77,14 @@ def policy(level: str) -> Policy:
 
 
 def _read_rule(rule: dict[str, Any]) -> Rule:
-    checks = tuple(Check(**{**check, "only": tuple(check.get("only", ()))}) for check in rule["checks"])
+    checks = tuple(_read_check(check) for check in rule["checks"])
     return Rule(syscall=rule["syscall"], checks=checks, errno=getattr(errno, rule.get("errno", "EPERM")))
+
+
+def _read_check(check: dict[str, Any]) -> Check:
+    only = tuple(check.get("only", ()))
+    mask, without_bits = check.get("mask", 0xFFFFFFFF), check.get("without_bits", 0)
+    return Check(argument=check["argument"], mask=mask, only=only, without_bits=without_bits)
 
 
 def _threads_only(rule: Rule) -> Rule:
