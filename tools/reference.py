@@ -60,7 +60,9 @@ def _exit(kind: type[errors.Error]) -> int:
 
 def events_page() -> str:
     """What can be heard while code runs."""
-    kinds = [kind for kind in vars(events).values() if isinstance(kind, type) and kind.__module__ == events.__name__]
+    kinds: list[Any] = [
+        kind for kind in vars(events).values() if getattr(kind, "__module__", "") == events.__name__ and isinstance(kind, type)
+    ]
     rows = [
         f"| `{kind.__name__}` | {', '.join(f'`{name}`' for name in kind.__dataclass_fields__)} | {_first(kind)} |"
         for kind in kinds
