@@ -116,7 +116,9 @@ def _either(parts: list[ast.expr]) -> ast.expr:
     return joined
 
 
-def function(identifier: str, arguments: ast.arguments, body: list[ast.stmt], *, returns: ast.expr | None) -> ast.FunctionDef:
+def function(
+    identifier: str, arguments: ast.arguments, body: list[ast.stmt], *, returns: ast.expr | None
+) -> ast.FunctionDef:
     """A plain function."""
     checked = name(identifier).id
     return ast.FunctionDef(

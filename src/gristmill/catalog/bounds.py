@@ -9,7 +9,9 @@ MAX_NODES = 50_000
 MAX_CHARACTERS = 1_000_000
 
 
-def excess(value: Json, *, depth: int = MAX_DEPTH, nodes: int = MAX_NODES, characters: int = MAX_CHARACTERS) -> str | None:
+def excess(
+    value: Json, *, depth: int = MAX_DEPTH, nodes: int = MAX_NODES, characters: int = MAX_CHARACTERS
+) -> str | None:
     """What about ``value`` is too much ("deeper than 64 levels"), or None when it is within bounds and plain JSON."""
     stack: list[tuple[Json, int]] = [(value, 1)]
     while stack:

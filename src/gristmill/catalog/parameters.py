@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from gristmill.catalog.naming import python_names
 from gristmill.catalog.refs import Schema, follow, listing, mapping, names
-from gristmill.catalog.schema import Reader, describe_schema, type_name
+from gristmill.catalog.schema import Reader, describe_schema
 from gristmill.catalog.typetree import Record, Type
 from gristmill.model import Json, Tool
 
@@ -49,12 +49,11 @@ def read_parameters(tool: Tool, *, taken: frozenset[str] = frozenset()) -> Param
     fields = dict(list(found.fields.items())[:MAX_PARAMETERS])
     python = python_names(fields, "argument")
     reader = Reader(root, taken=taken)
-    prefix = type_name(tool.name)
     known = [
         Parameter(
             name=name,
             python=python[name],
-            type=reader.read(schema, prefix + type_name(name)),
+            type=reader.read(schema, f"{tool.name} {name}"),
             required=name in found.required,
             doc=describe_schema(schema),
         )

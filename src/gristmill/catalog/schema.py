@@ -10,7 +10,23 @@ from typing import cast
 
 from gristmill.catalog.refs import Schema, follow, listing, mapping, names, resolve
 from gristmill.catalog.text import one_line
-from gristmill.catalog.typetree import ANY, ANY_MAP, NEVER, NULL, Constant, Field, ListOf, MapOf, Named, OneOf, Plain, Record, TupleOf, Type, union
+from gristmill.catalog.typetree import (
+    ANY,
+    ANY_MAP,
+    NEVER,
+    NULL,
+    Constant,
+    Field,
+    ListOf,
+    MapOf,
+    Named,
+    OneOf,
+    Plain,
+    Record,
+    TupleOf,
+    Type,
+    union,
+)
 from gristmill.model import Json
 
 MAX_DEPTH = 12
@@ -32,6 +48,7 @@ _RESERVED = frozenset(
     {*keyword.kwlist, *dir(builtins), "Any", "Literal", "Never", "NotRequired", "TypedDict"}
     | {"Array", "Boolean", "Date", "Function", "Number", "Object", "Promise", "Record", "String", "Symbol", "Type"}
 )
+_HINTS = frozenset({"format", "minimum", "maximum", "default"})
 _WORDS = re.compile(r"[A-Za-z0-9]+")
 
 
@@ -61,10 +78,10 @@ def describe_schema(schema: Json) -> str:
     found = mapping(schema)
     description = found.get("description")
     parts = [one_line(description, limit=400)] if isinstance(description, str) else []
-    hints = [f"{key} {_short(found[key])}" for key in ("format", "minimum", "maximum", "default") if key in found]
-    if hints:
+    if not _HINTS.isdisjoint(found):
+        hints = [f"{key} {_short(found[key])}" for key in found if key in _HINTS]
         parts.append(f"({', '.join(hints)})")
-    return " ".join(part for part in parts if part)
+    return " ".join(parts).strip()
 
 
 class Reader:
@@ -72,7 +89,7 @@ class Reader:
 
     def __init__(self, root: Schema, *, taken: Collection[str] = ()) -> None:
         self._root = root
-        self._taken = {*taken, *_RESERVED}
+        self._taken = set(taken)
         self._nodes = MAX_NODES
         self._records: dict[str, Record] = {}
         self._named: dict[str, Type] = {}
@@ -101,7 +118,7 @@ class Reader:
         read = tuple(
             Field(
                 name=key,
-                type=self.read(value, name + type_name(key), depth + 1),
+                type=self.read(value, f"{name} {key}", depth + 1),
                 required=key in required,
                 doc=describe_schema(value),
             )
@@ -120,7 +137,7 @@ class Reader:
             return ANY
         target = mapping(resolve(self._root, reference))
         last = reference.rpartition("/")[2]
-        name = type_name(last) if not last.isdecimal() and last not in ("#", "items") else hint
+        name = last if not last.isdecimal() and last not in ("#", "items") else hint
         if self._is_record(target) and len(self._named) < MAX_RECORDS:
             return self._named_record(reference, target, name, depth)
         self._reading.add(reference)
@@ -161,7 +178,13 @@ class Reader:
         if isinstance(kinds, list):
             return union([self._kind(kind, schema, hint, depth) for kind in names(kinds)[:7]])
         if kinds is None:
-            kinds = "object" if "additionalProperties" in schema else "array" if "items" in schema or "prefixItems" in schema else None
+            kinds = (
+                "object"
+                if "additionalProperties" in schema
+                else "array"
+                if "items" in schema or "prefixItems" in schema
+                else None
+            )
         return self._kind(kinds, schema, hint, depth)
 
     def _kind(self, kind: Json, schema: Schema, hint: str, depth: int) -> Type:
@@ -171,15 +194,15 @@ class Reader:
             # Patterns on keys are not checked by any type we could write, so the values may be anything.
             extra = schema.get("additionalProperties")
             known = isinstance(extra, dict) and not schema.get("patternProperties")
-            return MapOf(self.read(extra, hint + "Value", depth + 1)) if known else ANY_MAP
+            return MapOf(self.read(extra, hint + " value", depth + 1)) if known else ANY_MAP
         return _SCALARS.get(kind, ANY) if isinstance(kind, str) else ANY
 
     def _array(self, schema: Schema, hint: str, depth: int) -> Type:
         items = schema.get("items", True)
         places = listing(schema.get("prefixItems")) or listing(items)
         if not places:
-            return ListOf(self.read(items, hint + "Item", depth + 1))
-        read = [self.read(place, f"{hint}Item{index}", depth + 1) for index, place in enumerate(places[:MAX_MEMBERS])]
+            return ListOf(self.read(items, hint + " item", depth + 1))
+        read = [self.read(place, f"{hint} item{index}", depth + 1) for index, place in enumerate(places[:MAX_MEMBERS])]
         closed = False in (schema.get("items"), schema.get("additionalItems")) or schema.get("maxItems") == len(places)
         return TupleOf(tuple(read)) if closed and len(places) <= MAX_MEMBERS else ListOf(union(read))
 
@@ -195,13 +218,16 @@ class Reader:
         if fields and len(self._records) < MAX_RECORDS:
             return self.record(self._claim(hint), fields, required, depth)
         found = (self.read(part, hint, depth + 1) for part in parts)
-        return next((kind for kind in found if kind not in (ANY, ANY_MAP)), ANY_MAP if schema.get("type") == "object" else ANY)
+        return next(
+            (kind for kind in found if kind not in (ANY, ANY_MAP)), ANY_MAP if schema.get("type") == "object" else ANY
+        )
 
     def _claim(self, hint: str) -> str:
-        name, number = type_name(hint), 1
-        while name in self._taken:
+        plain = name = type_name(hint)
+        number = 1
+        while name in self._taken or name in _RESERVED:
             number += 1
-            name = f"{type_name(hint)}{number}"
+            name = f"{plain}{number}"
         self._taken.add(name)
         return name
 
@@ -232,5 +258,7 @@ def _type_of(value: Json) -> Type:
 
 def _short(value: Json) -> str:
     # A description repeats no megabyte default; ASCII escapes show what would be invisible.
-    text = value if isinstance(value, str) and value.isascii() and value.isprintable() else json.dumps(value, default=str)
+    text = (
+        value if isinstance(value, str) and value.isascii() and value.isprintable() else json.dumps(value, default=str)
+    )
     return text if len(text) <= 60 else text[:59] + "…"

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 from gristmill.catalog.annotations import annotation, docstring, function, name, record_classes, typing_names
 from gristmill.catalog.parameters import Parameter, Parameters, read_parameters
-from gristmill.catalog.schema import Typed, describe_schema, read_schema, type_name
+from gristmill.catalog.schema import Typed, describe_schema, read_schema
 from gristmill.catalog.text import clean, one_line
 from gristmill.catalog.typetree import ANY
 from gristmill.model import Json, Tool
 
+MAX_SOURCE = 200_000
 _ARGUMENTS = "_arguments"
 _EXTRA = "_extra"
 
@@ -43,7 +44,7 @@ def stub_of(tool: Tool, function: str, learned: LearnedResult | None = None) -> 
     taken = {function, *(record.name for record in parameters.records)}
     calls = learned.calls if learned and tool.output_schema is None else 0
     schema = tool.output_schema if tool.output_schema is not None else learned.schema if learned else True
-    result = read_schema(schema, name=f"{type_name(tool.name)}Result", taken=taken)
+    result = read_schema(schema, name=f"{tool.name} result", taken=taken)
     return Stub(tool=tool, function=function, parameters=parameters, result=result, learned_calls=calls)
 
 
@@ -141,3 +142,16 @@ def _line(parameter: Parameter) -> str:
 
 def _renamed(parameter: Parameter) -> bool:
     return parameter.python != parameter.name
+
+
+def module_source(tool: Tool, function: str, learned: LearnedResult | None = None) -> str:
+    """The source of the tool's module; one that cannot be typed in reason still yields a function that can be called."""
+    try:
+        source = stub_source(stub_of(tool, function, learned))
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        source = None
+    if source is not None and len(source) <= MAX_SOURCE:
+        return source
+    nothing = Parameters(known=(), records=(), open=True)
+    untyped = Tool(server=tool.server, name=tool.name, description=one_line(tool.description))
+    return stub_source(Stub(tool=untyped, function=function, parameters=nothing, result=Typed(type=ANY)))

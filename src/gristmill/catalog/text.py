@@ -30,4 +30,6 @@ def clean(text: str, *, limit: int = 4_000) -> str:
 
 def one_line(text: str, *, limit: int = 200) -> str:
     """``clean`` on a single line."""
+    if len(text) <= limit and text.isascii() and text.isprintable():
+        return text.strip()
     return clean(_BLANKS.sub(" ", clean(text, limit=2 * limit)), limit=limit)
