@@ -1,16 +1,16 @@
-"""Types as values → Python annotations and class definitions, as AST nodes with literals only. No text is ever pasted."""
+"""Types as values → Python annotations and class definitions, as AST nodes with literals only; no text is pasted."""
 
 import ast
 import keyword
 import sys
 from collections.abc import Sequence, Set
-from typing import Never, assert_never
+from typing import Any, assert_never
 
 from gristmill.catalog.typetree import Field, ListOf, MapOf, Named, OneOf, Plain, Record, TupleOf, Type, Union
 
 TYPING_NAMES = frozenset({"Any", "Literal", "Never", "NotRequired", "TypedDict"})
 # Python 3.12 made this field of class and function nodes mandatory; 3.11 does not know it.
-_TYPE_PARAMS: dict[str, list[Never]] = {"type_params": []} if sys.version_info >= (3, 12) else {}
+_TYPE_PARAMS: dict[str, Any] = {"type_params": []} if sys.version_info >= (3, 12) else {}
 _PLAIN = {"any": "Any", "never": "Never", "string": "str", "integer": "int", "number": "float", "boolean": "bool"}
 
 

@@ -1,4 +1,4 @@
-"""How often a validator may look at one place of a value. Branches that multiply would let 2 kB of schema cost minutes."""
+"""How often a validator may look at one place of a value: branches that multiply let 2 kB of schema cost minutes."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -24,7 +24,7 @@ _PART_MAPS = ("properties", "patternProperties")
 
 
 def multiplies(schema: Schema) -> bool:
-    """Whether checking against ``schema`` may take time that grows like a power, by branches or by branching recursion."""
+    """Whether checking against ``schema`` may take time that grows like a power."""
     try:
         walk = _Walk(schema)
         return walk.visits(schema) > MAX_VISITS or walk.opaque or walk.recursion_branches()

@@ -1,6 +1,6 @@
 """Result types learned from real results: kinds, fields, and states are kept, never a value that could be personal.
 
-A shape is a value, merged call by call. Objects whose keys look like data are learned as maps, so that keys do not leak.
+A shape is a value, merged call by call. Objects whose keys look like data are learned as maps: keys can leak too.
 """
 
 import re

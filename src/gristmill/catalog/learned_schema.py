@@ -1,7 +1,6 @@
-"""Learned shapes → JSON Schema, so that the stub generator can show them, and to JSON and back, so that they can be kept."""
+"""Learned shapes → JSON Schema, so that the stubs can show them, and to JSON and back, so that they can be kept."""
 
 from collections.abc import Mapping
-from typing import cast
 
 from gristmill.catalog.learned import Learned, Shape
 from gristmill.catalog.refs import mapping
@@ -93,4 +92,4 @@ def _from_json(value: Json, depth: int = 0) -> Shape:
 
 
 def _counts(value: Json) -> Mapping[str, int]:
-    return {key: cast("int", count) for key, count in mapping(value).items() if isinstance(count, int)}
+    return {key: count for key, count in mapping(value).items() if isinstance(count, int)}

@@ -1,6 +1,6 @@
-"""Names from strangers → safe Python names: deterministic, unique, and mapped back to the original by the caller's table.
+"""Names from strangers → safe Python names: deterministic, unique, the original always kept beside them.
 
-Servers and tools become file names as well (never a path), so theirs are plain ASCII; parameters may keep other letters.
+Servers and tools become file names as well (never a path), so theirs are ASCII; parameters may keep other letters.
 """
 
 import builtins

@@ -1,4 +1,4 @@
-"""The packages around the tool modules: ``servers`` and ``servers/<server>``. They import a tool's file when it is first used.
+"""The packages around the tool modules, ``servers`` and ``servers/<server>``: a tool's file is imported at first use.
 
 The loader is our own constant code; what comes from servers enters as literals in two tables.
 """

@@ -64,7 +64,7 @@ def read_parameters(tool: Tool, *, taken: frozenset[str] = frozenset()) -> Param
 
 
 class _Collector:
-    """Gathers properties through references and branches; its budget ends schemas that refer to themselves many times."""
+    """Gathers properties through references and branches; a budget ends those that refer to themselves."""
 
     def __init__(self, root: Schema) -> None:
         self._root = root
@@ -98,7 +98,7 @@ def _add_branches(found: _Found, branches: list[_Found]) -> None:
     for branch in branches:
         _merge(found, branch)
     if branches:
-        found.required |= set.intersection(*(branch.required for branch in branches))
+        found.required |= branches[0].required.intersection(*(branch.required for branch in branches[1:]))
 
 
 def _merge(found: _Found, other: _Found) -> None:

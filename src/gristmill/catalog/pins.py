@@ -1,4 +1,4 @@
-"""Definitions pinned at first sight: what a server says later is compared, reported as a diff, and held back until accepted.
+"""Definitions pinned at first sight: what a server says later is compared, shown as a diff, held back until accepted.
 
 Pure values; only `save_pins` and `load_pins` touch a file.
 """
@@ -80,7 +80,7 @@ def changes(pins: Pins, catalog: Catalog) -> tuple[Change, ...]:
 
 
 def accept(pins: Pins, catalog: Catalog, accepted: Mapping[str, str]) -> Pins:
-    """Pin tools anew; ``accepted`` maps each key to the hash that was looked at, so that nothing newer slips through."""
+    """Pin tools anew; ``accepted`` maps each key to the hash that was looked at: nothing newer slips through."""
     return _pin(pins, catalog, [key for key, seen in accepted.items() if catalog.hashes.get(key) == seen])
 
 

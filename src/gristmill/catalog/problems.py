@@ -1,10 +1,10 @@
-"""Validation errors → what an agent needs to repair its call: the field, what was given, what is expected, the near name."""
+"""Validation errors → what an agent needs to repair its call: the field, what was given, what is expected."""
 
 import difflib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import jsonschema_rs
 
@@ -13,6 +13,15 @@ from gristmill.catalog.text import one_line
 from gristmill.model import Json
 
 MAX_NAMES = 20
+
+_KINDS: dict[type, str] = {
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    str: "string",
+    list: "array",
+    dict: "object",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +68,7 @@ def _unknown(place: Sequence[str | int], value: Json, known: list[str]) -> Probl
 
 
 def _expected(error: jsonschema_rs.ValidationError) -> str:
-    kind, value = error.kind.name, cast("Any", error.kind.value)
+    kind, value = error.kind.name, error.kind.value
     if kind == "type":
         return " or ".join(sorted(value))
     if kind == "enum":
@@ -113,8 +122,7 @@ def _is_small(value: Json) -> bool:
 
 
 def _kind(value: Json) -> str:
-    kinds = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
-    return "null" if value is None else kinds.get(type(cast("object", value)), type(cast("object", value)).__name__)
+    return "null" if value is None else _KINDS.get(type(cast("object", value)), "unknown")
 
 
 def _list(values: list[Json]) -> str:

@@ -1,4 +1,4 @@
-"""Small readers of JSON Schema that never fail on a bad one: local references, mappings, lists. Nothing is ever fetched."""
+"""Small readers of JSON Schema that never fail on a bad one: local references, mappings, lists. Nothing is fetched."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -27,7 +27,7 @@ def names(value: Json) -> list[str]:
 
 
 def resolve(root: Schema, reference: str) -> Json:
-    """What a local reference (``#``, ``#/$defs/x``) points to; True (anything goes) for every other, remote ones above all."""
+    """What a local reference (``#``, ``#/$defs/x``) points to; True (anything goes) for every other."""
     if reference == "#":
         return root
     if not reference.startswith("#/"):
@@ -45,7 +45,7 @@ def resolve(root: Schema, reference: str) -> Json:
 
 
 def follow(root: Schema, schema: Json, *, steps: int = 16) -> Schema:
-    """``schema`` itself, or the object at the end of its chain of references; empty when the chain is long or leads nowhere."""
+    """``schema`` itself, or the object at the end of its chain of references; empty when it leads nowhere."""
     current = mapping(schema)
     while isinstance(reference := current.get("$ref"), str):
         steps -= 1

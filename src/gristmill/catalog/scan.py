@@ -1,4 +1,4 @@
-"""Signs of poison in definitions: characters nobody sees, and text that speaks of other servers' tools. It flags, it never decides."""
+"""Signs of poison in definitions: hidden characters, and text about other servers' tools. It flags, never decides."""
 
 import re
 from collections.abc import Iterator, Mapping

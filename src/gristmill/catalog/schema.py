@@ -1,4 +1,4 @@
-"""JSON Schema → types as values. Never raises and never fetches: what is too big, too deep or not understood is ``any``."""
+"""JSON Schema → types as values. Never raises, never fetches: what is too big, too deep or not understood is any."""
 
 import builtins
 import json

@@ -21,7 +21,7 @@ _CACHE = "tools"
 
 
 def write_stubs(catalog: Catalog, folder: Path, learned: Mapping[str, LearnedResult] | None = None) -> Path:
-    """Write the package ``servers`` below ``folder/<version>`` and return that; an existing version is left untouched."""
+    """Write the package ``servers`` below ``folder/<version>`` and return that; an existing version is left alone."""
     known = learned or {}
     target = folder / stubs_version(catalog, known)
     if target.is_dir():

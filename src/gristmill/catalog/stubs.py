@@ -145,7 +145,7 @@ def _renamed(parameter: Parameter) -> bool:
 
 
 def module_source(tool: Tool, function: str, learned: LearnedResult | None = None) -> str:
-    """The source of the tool's module; one that cannot be typed in reason still yields a function that can be called."""
+    """The source of the tool's module; one that cannot be typed in reason still yields a function to call."""
     try:
         source = stub_source(stub_of(tool, function, learned))
     except (ValueError, SyntaxError, RecursionError, MemoryError):

@@ -1,4 +1,4 @@
-"""Text from strangers made safe to show: what cannot be seen is found or removed. Below everything else in the catalog."""
+"""Text from strangers made safe to show: what cannot be seen is found or removed. The lowest file of the catalog."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The same tools as TypeScript declarations. Names are checked, everything else is a JSON literal or a comment without an end."""
+"""The same tools as TypeScript declarations: names are checked, all else is a JSON literal or a comment."""
 
 import json
 import re
@@ -20,9 +20,11 @@ _PLAIN = {
 _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 # Words that cannot name a function or a namespace; property names may be anything.
 _WORDS = frozenset(
-    "await break case catch class const continue debugger default delete do else enum export extends false finally for"
-    " function if implements import in instanceof interface let new null package private protected public return static"
-    " super switch this throw true try typeof var void while with yield".split()
+    """
+    await break case catch class const continue debugger default delete do else enum export extends false finally for
+    function if implements import in instanceof interface let new null package private protected public return static
+    super switch this throw true try typeof var void while with yield
+    """.split()  # noqa: SIM905 - a list of words reads best as words
 )
 
 

@@ -1,4 +1,4 @@
-"""Arguments and results against the schemas of their tool. Nothing is fetched, patterns cannot run away, bad schemas are reported."""
+"""Arguments and results against their tool's schemas. Nothing is fetched or runs away; bad schemas are reported."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -61,7 +61,7 @@ class Checker:
 
     def _of(self, tool: Tool) -> _Entry:
         entry = self._entries.get(tool.key)
-        # Identity first: it is the usual case, and comparing two big schemas on every call would cost more than the check.
+        # Identity first: it is the usual case, and comparing big schemas on every call would cost more than the check.
         if entry is None or (entry.tool is not tool and entry.tool != tool):
             if len(self._entries) >= MAX_CACHED:
                 self._entries.clear()
