@@ -48,6 +48,7 @@ _RESERVED = frozenset(
     {*keyword.kwlist, *dir(builtins), "Any", "Literal", "Never", "NotRequired", "TypedDict"}
     | {"Array", "Boolean", "Date", "Function", "Number", "Object", "Promise", "Record", "String", "Symbol", "Type"}
 )
+_IMPLIED = {"properties": "object", "additionalProperties": "object", "items": "array", "prefixItems": "array"}
 _HINTS = frozenset({"format", "minimum", "maximum", "default"})
 _WORDS = re.compile(r"[A-Za-z0-9]+")
 
@@ -91,6 +92,7 @@ class Reader:
         self._root = root
         self._taken = set(taken)
         self._nodes = MAX_NODES
+        self._claimed = 0
         self._records: dict[str, Record] = {}
         self._named: dict[str, Type] = {}
         self._reading: set[str] = set()
@@ -138,7 +140,7 @@ class Reader:
         target = mapping(resolve(self._root, reference))
         last = reference.rpartition("/")[2]
         name = last if not last.isdecimal() and last not in ("#", "items") else hint
-        if self._is_record(target) and len(self._named) < MAX_RECORDS:
+        if self._is_record(target):
             return self._named_record(reference, target, name, depth)
         self._reading.add(reference)
         found = self.read(resolve(self._root, reference), name, depth + 1)
@@ -154,7 +156,7 @@ class Reader:
         return found
 
     def _is_record(self, schema: Schema) -> bool:
-        return bool(mapping(schema.get("properties"))) and "allOf" not in schema and len(self._records) < MAX_RECORDS
+        return bool(mapping(schema.get("properties"))) and "allOf" not in schema and self._claimed < MAX_RECORDS
 
     def _shape(self, schema: Schema, hint: str, depth: int) -> Type:
         if "const" in schema:
@@ -178,13 +180,7 @@ class Reader:
         if isinstance(kinds, list):
             return union([self._kind(kind, schema, hint, depth) for kind in names(kinds)[:7]])
         if kinds is None:
-            kinds = (
-                "object"
-                if "additionalProperties" in schema
-                else "array"
-                if "items" in schema or "prefixItems" in schema
-                else None
-            )
+            kinds = next((kind for keyword, kind in _IMPLIED.items() if keyword in schema), None)
         return self._kind(kinds, schema, hint, depth)
 
     def _kind(self, kind: Json, schema: Schema, hint: str, depth: int) -> Type:
@@ -215,7 +211,7 @@ class Reader:
         for part in parts:
             fields.update(mapping(part.get("properties")))
             required += names(part.get("required"))
-        if fields and len(self._records) < MAX_RECORDS:
+        if fields and self._claimed < MAX_RECORDS:
             return self.record(self._claim(hint), fields, required, depth)
         found = (self.read(part, hint, depth + 1) for part in parts)
         return next(
@@ -229,6 +225,7 @@ class Reader:
             number += 1
             name = f"{plain}{number}"
         self._taken.add(name)
+        self._claimed += 1
         return name
 
 

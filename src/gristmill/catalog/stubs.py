@@ -38,10 +38,15 @@ class Stub:
     """How many calls the result type was learned from; 0 when the server declared it or nothing is known."""
 
 
-def stub_of(tool: Tool, function: str, learned: LearnedResult | None = None) -> Stub:
-    """The typed view of ``tool``, called ``function`` in code; a declared result type outranks a learned one."""
-    parameters = read_parameters(tool, taken=frozenset({function}))
-    taken = {function, *(record.name for record in parameters.records)}
+def stub_of(
+    tool: Tool, function: str, learned: LearnedResult | None = None, *, taken: frozenset[str] = frozenset()
+) -> Stub:
+    """The typed view of ``tool``, called ``function`` in code; a declared result type outranks a learned one.
+
+    Records get names that are not in ``taken``.
+    """
+    parameters = read_parameters(tool, taken=taken | {function})
+    taken = taken | {function, *(record.name for record in parameters.records)}
     calls = learned.calls if learned and tool.output_schema is None else 0
     schema = tool.output_schema if tool.output_schema is not None else learned.schema if learned else True
     result = read_schema(schema, name=f"{tool.name} result", taken=taken)
@@ -119,20 +124,25 @@ def _import(module: str, names: list[str]) -> ast.ImportFrom:
     return ast.ImportFrom(module=module, names=[ast.alias(each) for each in names], level=0)
 
 
-def stub_doc(stub: Stub) -> str:
+def stub_doc(stub: Stub, *, with_parameters: bool = True) -> str:
     """The docstring: what the server says, the original names where they differ, and what the result type rests on."""
     tool = stub.tool
     parts = [clean(tool.description) or one_line(tool.title or "") or "No description."]
     if stub.function != tool.name:
         parts.append(f"Original name: {one_line(tool.name)}")
-    if lines := [_line(parameter) for parameter in stub.parameters.known if parameter.doc or _renamed(parameter)]:
+    lines = [_line(each) for each in stub.parameters.known if each.doc or _renamed(each)] if with_parameters else []
+    if lines:
         parts.append("Args:\n" + "\n".join(lines))
-    if stub.learned_calls:
-        calls = "1 call" if stub.learned_calls == 1 else f"{stub.learned_calls} calls"
-        parts.append(f"Returns:\n    learned from {calls}, not declared by the server")
-    elif tool.output_schema and (returned := describe_schema(tool.output_schema)):
+    if returned := _returned(stub):
         parts.append(f"Returns:\n    {returned}")
     return "\n\n".join(parts)
+
+
+def _returned(stub: Stub) -> str:
+    if stub.learned_calls:
+        calls = "1 call" if stub.learned_calls == 1 else f"{stub.learned_calls} calls"
+        return f"learned from {calls}, not declared by the server"
+    return describe_schema(stub.tool.output_schema)
 
 
 def _line(parameter: Parameter) -> str:

@@ -35,12 +35,13 @@ def typescript_of(stub: Stub) -> str:
 
 
 def typescript_server(catalog: Catalog, server: str) -> str:
-    """The declarations of all tools of one server, each in a namespace of its own so that types cannot clash."""
+    """The declarations of all tools of one server, as one module."""
     parts: list[str] = []
+    taken: frozenset[str] = frozenset()
     for tool in catalog.of_server(server):
-        function = catalog.functions[tool.key]
-        body = typescript_of(stub_of(tool, function))
-        parts.append(f"export namespace {_name(function)}_tool {{\n{_indent(body)}\n}}")
+        stub = stub_of(tool, catalog.functions[tool.key], taken=taken)
+        taken |= {record.name for record in (*stub.parameters.records, *stub.result.records)}
+        parts.append(typescript_of(stub))
     return "\n\n".join(parts) + "\n"
 
 
@@ -76,7 +77,7 @@ def _function(stub: Stub) -> str:
     optional = "" if any(each.required for each in known) else "?"
     arguments = f"args{optional}: {{\n{_indent(lines)}\n}}" if lines.strip() else ""
     result = type_text(stub.result.type)
-    return f"{_comment(stub_doc(stub))}\nexport function {_name(stub.function)}({arguments}): Promise<{result}>;"
+    return f"{_comment(stub_doc(stub, with_parameters=False))}\nexport function {_name(stub.function)}({arguments}): Promise<{result}>;"
 
 
 def _fields(fields: tuple[Field, ...]) -> str:

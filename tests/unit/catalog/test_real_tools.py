@@ -52,7 +52,10 @@ def test_every_hard_definition_has_typescript_declarations(sample_tools: list[To
 def test_every_real_schema_can_be_checked(real_tools: list[Tool]) -> None:
     checker = Checker()
     notes = {tool.key: checker.notes(tool) for tool in real_tools if checker.notes(tool)}
-    assert sorted(notes) == ["line_line-bot-mcp-server.broadcast_flex_message", "line_line-bot-mcp-server.push_flex_message"]
+    assert sorted(notes) == [
+        "line_line-bot-mcp-server.broadcast_flex_message",
+        "line_line-bot-mcp-server.push_flex_message",
+    ]
 
 
 def test_no_real_definition_takes_long_to_read(real_tools: list[Tool]) -> None:
