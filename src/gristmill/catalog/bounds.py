@@ -7,6 +7,7 @@ from gristmill.model import Json
 MAX_DEPTH = 64
 MAX_NODES = 50_000
 MAX_CHARACTERS = 1_000_000
+MAX_BITS = 4_096
 
 
 def excess(
@@ -33,6 +34,19 @@ def excess(
             stack.extend((part, level + 1) for entry in entries.items() for part in entry)
         elif isinstance(current, list | tuple):
             stack.extend((part, level + 1) for part in cast("list[Json]", current))
-        elif current is not None and not isinstance(current, bool | int | float):
+        elif isinstance(current, int) and current.bit_length() > MAX_BITS:
+            # Python itself refuses to print or read such numbers.
+            return "a number with too many digits"
+        elif current is not None and not isinstance(current, int | float):
             return f"not JSON: {type(current).__name__}"
     return None
+
+
+def deeper_than(value: Json, depth: int) -> bool:
+    """Whether containers are nested more than ``depth`` levels; fast enough for every result."""
+    level: list[Json] = [value] if isinstance(value, dict | list | tuple) else []
+    while level and depth > 0:
+        depth -= 1
+        insides = [inside.values() if isinstance(inside, dict) else inside for inside in level]
+        level = [part for inside in insides for part in inside if isinstance(part, dict | list | tuple)]
+    return bool(level)

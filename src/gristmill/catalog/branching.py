@@ -1,4 +1,5 @@
-"""How often a validator may look at one place of a value: branches that multiply let 2 kB of schema cost minutes."""
+"""What a check may cost, known before it runs: 2 kB of schema whose branches multiply can take minutes, and a deep value
+under a recursive schema overflows the validator's stack, which ends the process."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -8,6 +9,8 @@ from gristmill.model import Json
 
 MAX_VISITS = 1_000
 MAX_TARGETS = 64
+MAX_VALUE_DEPTH = 200
+MAX_STACK = 5_000
 
 _LISTS = ("allOf", "anyOf", "oneOf")
 _SINGLES = ("not", "if", "then", "else")
@@ -23,13 +26,17 @@ _PARTS = (
 _PART_MAPS = ("properties", "patternProperties")
 
 
-def multiplies(schema: Schema) -> bool:
-    """Whether checking against ``schema`` may take time that grows like a power."""
+def depth_allowed(schema: Schema) -> int:
+    """How deep a value may be for a check against ``schema`` to be safe; 0 when branches or references multiply."""
     try:
         walk = _Walk(schema)
-        return walk.visits(schema) > MAX_VISITS or walk.opaque or walk.recursion_branches()
+        visits = walk.visits(schema)
+        if visits > MAX_VISITS or walk.opaque or walk.recursion_branches():
+            return 0
     except RecursionError:
-        return True
+        return 0
+    # Each level of a recursive check goes through every branch again, and the validator keeps it all on the stack.
+    return min(MAX_VALUE_DEPTH, MAX_STACK // visits) if walk.recursive else MAX_VALUE_DEPTH
 
 
 def shallow(schema: Schema) -> dict[str, Json]:
@@ -52,7 +59,8 @@ class _Walk:
         self.opaque = False
         """Whether there are references whose target only the validator knows."""
         self._visits: dict[int, int] = {}
-        self._recursive: dict[int, Schema] = {}
+        self.recursive: dict[int, Schema] = {}
+        """Schemas that contain themselves."""
 
     def visits(self, node: Json) -> int:
         """Branches on the same value add up; of the parts of a value only the dearest counts."""
@@ -60,7 +68,7 @@ class _Walk:
         mark = id(schema)
         if mark in self._visits:
             if self._visits[mark] == 0:
-                self._recursive[mark] = schema
+                self.recursive[mark] = schema
             return self._visits[mark]
         self._visits[mark] = 0
         here = sum(map(self.visits, self._branches(schema)))
@@ -70,9 +78,9 @@ class _Walk:
 
     def recursion_branches(self) -> bool:
         """Whether a schema that contains itself does so by more than one way through the same value."""
-        if len(self._recursive) > MAX_TARGETS:
+        if len(self.recursive) > MAX_TARGETS:
             return True
-        return any(self._ways(schema, mark, {}) > 1 for mark, schema in self._recursive.items())
+        return any(self._ways(schema, mark, {}) > 1 for mark, schema in self.recursive.items())
 
     def _ways(self, node: Json, goal: int, seen: dict[int, int]) -> int:
         schema = mapping(node)

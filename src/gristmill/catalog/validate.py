@@ -1,13 +1,13 @@
 """Arguments and results against their tool's schemas. Nothing is fetched or runs away; bad schemas are reported."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import jsonschema_rs
 
-from gristmill.catalog.bounds import excess
-from gristmill.catalog.branching import multiplies, shallow
+from gristmill.catalog.bounds import deeper_than, excess
+from gristmill.catalog.branching import MAX_VALUE_DEPTH, depth_allowed, shallow
 from gristmill.catalog.problems import Problem, explain
 from gristmill.catalog.refs import Schema
 from gristmill.catalog.text import one_line
@@ -29,6 +29,8 @@ class Compiled:
 
     schema: Schema
     validator: jsonschema_rs.Validator | None = None
+    depth: int = MAX_VALUE_DEPTH
+    """How deep a value may be."""
     note: str | None = None
 
 
@@ -77,18 +79,20 @@ def compile_schema(schema: Mapping[str, Json]) -> Compiled:
     content = dict(schema)
     if reason := excess(content):
         return Compiled(schema={}, note=f"not checked: {reason}")
-    if multiplies(content):
-        return _compile(shallow(content), note="checked at its first level only: its branches or references multiply")
-    return _compile(content)
+    depth = depth_allowed(content)
+    if depth == 0:
+        note = "checked at its first level only: its branches or references multiply"
+        return replace(_compile(shallow(content)), note=note)
+    return replace(_compile(content), depth=depth)
 
 
-def _compile(schema: dict[str, Json], *, note: str | None = None) -> Compiled:
+def _compile(schema: dict[str, Json]) -> Compiled:
     failure = ""
     for patterns in _PATTERNS:
         try:
             # The mask keeps values out of messages: we show them ourselves, and short.
             validator = jsonschema_rs.validator_for(schema, pattern_options=patterns, offline=True, mask="the value")
-            return Compiled(schema=schema, validator=validator, note=note)
+            return Compiled(schema=schema, validator=validator)
         except (ValueError, jsonschema_rs.ReferencingError) as error:
             failure = one_line(str(error).partition("\n")[0])
     return Compiled(schema=schema, note=f"not checked: {failure}")
@@ -98,6 +102,8 @@ def _problems(compiled: Compiled, value: Json, *, limit: int) -> tuple[Problem, 
     validator = compiled.validator
     if validator is None:
         return ()
+    if deeper_than(value, compiled.depth):
+        return (Problem(field="(all)", given="a deeper value", expected=f"at most {compiled.depth} levels of nesting"),)
     try:
         if validator.is_valid(value):
             return ()

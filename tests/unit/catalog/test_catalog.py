@@ -65,8 +65,9 @@ def nested(depth: int) -> Json:
         {"description": "x" * 2_000_000},
         {"properties": {1: {}}},
         {"default": object()},
+        {"default": 1 << 100_000},
     ],
-    ids=["deep", "wide", "long", "key", "object"],
+    ids=["deep", "wide", "long", "key", "object", "number"],
 )
 def test_a_definition_out_of_bounds_is_left_out(schema: Json) -> None:
     catalog = Catalog.of([tool(name="bad", input_schema=schema), tool(name="good")])

@@ -63,6 +63,8 @@ ALLOWED = (
     ast.Compare,
     ast.IsNot,
     ast.Pass,
+    ast.UnaryOp,
+    ast.USub,
 )
 """Every kind of node a stub may have; lambdas, attributes, comprehensions and f-strings are not among them."""
 
