@@ -209,9 +209,7 @@ def _near(location: tuple[int | str, ...]) -> str:
 
     section: type[BaseModel] | None = Config
     for part in location[:-1]:
-        annotation = (
-            section.model_fields[str(part)].annotation if section and str(part) in section.model_fields else None
-        )
+        annotation = section.model_fields[str(part)].annotation if section and str(part) in section.model_fields else None
         section = annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None
     if section is None:
         return ""

@@ -4,42 +4,50 @@ from typing import cast
 
 from gristmill.model import Json
 
+Container = dict[object, Json] | list[Json] | tuple[Json, ...]
+
 MAX_DEPTH = 64
 MAX_NODES = 50_000
 MAX_CHARACTERS = 1_000_000
 MAX_BITS = 4_096
 
 
-def excess(
-    value: Json, *, depth: int = MAX_DEPTH, nodes: int = MAX_NODES, characters: int = MAX_CHARACTERS
-) -> str | None:
-    """What about ``value`` is too much ("deeper than 64 levels"), or None when it is within bounds and plain JSON."""
+def excess(value: Json) -> str | None:
+    """What about ``value`` is too much ("nested too deeply"), or None when it is within bounds and plain JSON."""
     stack: list[tuple[Json, int]] = [(value, 1)]
+    nodes = characters = 0
     while stack:
         current, level = stack.pop()
-        nodes -= 1
-        if nodes < 0:
-            return "too many values"
+        nodes += 1
         if isinstance(current, str):
-            characters -= len(current)
-            if characters < 0:
-                return "too much text"
-            continue
-        if level > depth:
-            return "nested too deeply"
-        if isinstance(current, dict):
-            entries = cast("dict[object, Json]", current)
-            if not all(isinstance(key, str) for key in entries):
-                return "not JSON: a key that is no text"
-            stack.extend((part, level + 1) for entry in entries.items() for part in entry)
-        elif isinstance(current, list | tuple):
-            stack.extend((part, level + 1) for part in cast("list[Json]", current))
-        elif isinstance(current, int) and current.bit_length() > MAX_BITS:
-            # Python itself refuses to print or read such numbers.
-            return "a number with too many digits"
-        elif current is not None and not isinstance(current, int | float):
-            return f"not JSON: {type(current).__name__}"
+            characters += len(current)
+        elif isinstance(current, dict | list | tuple):
+            stack.extend((part, level + 1) for part in _inside(cast("Container", current)))
+        elif reason := _odd_scalar(current):
+            return reason
+        if nodes > MAX_NODES or characters > MAX_CHARACTERS or level > MAX_DEPTH:
+            return (
+                "nested too deeply"
+                if level > MAX_DEPTH
+                else "too much text"
+                if nodes <= MAX_NODES
+                else "too many values"
+            )
     return None
+
+
+def _inside(container: Container) -> list[Json]:
+    """The parts of a container; keys count too, and one that is no text becomes a part that is no JSON."""
+    if isinstance(container, dict):
+        return [*(key if isinstance(key, str) else object() for key in container), *container.values()]
+    return list(container)
+
+
+def _odd_scalar(value: Json) -> str | None:
+    if isinstance(value, int) and value.bit_length() > MAX_BITS:
+        # Python itself refuses to print or read such numbers.
+        return "a number with too many digits"
+    return None if value is None or isinstance(value, int | float) else f"not JSON: {type(value).__name__}"
 
 
 def deeper_than(value: Json, depth: int) -> bool:
@@ -47,6 +55,7 @@ def deeper_than(value: Json, depth: int) -> bool:
     level: list[Json] = [value] if isinstance(value, dict | list | tuple) else []
     while level and depth > 0:
         depth -= 1
-        insides = [inside.values() if isinstance(inside, dict) else inside for inside in level]
-        level = [part for inside in insides for part in inside if isinstance(part, dict | list | tuple)]
+        insides = [cast("Container", inside) for inside in level]
+        parts = (part for inside in insides for part in (inside.values() if isinstance(inside, dict) else inside))
+        level = [part for part in parts if isinstance(part, dict | list | tuple)]
     return bool(level)

@@ -1,5 +1,8 @@
-"""What a check may cost, known before it runs: 2 kB of schema whose branches multiply can take minutes, and a deep value
-under a recursive schema overflows the validator's stack, which ends the process."""
+"""What a check may cost, known before it runs.
+
+Two kB of schema whose branches multiply can take minutes, and a deep value under a recursive schema overflows the
+validator's stack, which ends the process.
+"""
 
 from collections.abc import Iterator
 from itertools import chain

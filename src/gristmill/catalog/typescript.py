@@ -76,8 +76,8 @@ def _function(stub: Stub) -> str:
     lines = _fields(fields) + ("\n[name: string]: unknown;" if stub.parameters.open else "")
     optional = "" if any(each.required for each in known) else "?"
     arguments = f"args{optional}: {{\n{_indent(lines)}\n}}" if lines.strip() else ""
-    result = type_text(stub.result.type)
-    return f"{_comment(stub_doc(stub, with_parameters=False))}\nexport function {_name(stub.function)}({arguments}): Promise<{result}>;"
+    doc = _comment(stub_doc(stub, with_parameters=False))
+    return f"{doc}\nexport function {_name(stub.function)}({arguments}): Promise<{type_text(stub.result.type)}>;"
 
 
 def _fields(fields: tuple[Field, ...]) -> str:

@@ -29,7 +29,7 @@ ROLES = st.sampled_from(["server", "tool", "argument"])
         ("_arguments", "argument", "_arguments_"),
         ("3d-model", "tool", "tool_3d_model"),
         ("café", "server", "cafe"),
-        ("ｆｕｌｌ", "tool", "full"),
+        ("\uff46\uff55ll", "tool", "full"),
         ("../../etc/passwd", "server", "etc_passwd"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Every published tool we know yields a module that compiles, imports, and passes arguments under their original names."""
+"""Every published tool we know yields a module that compiles, imports, and passes arguments on by their names."""
 
 import re
 import time

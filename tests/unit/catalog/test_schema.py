@@ -64,7 +64,8 @@ def test_objects_become_typed_dicts_with_optional_fields_and_documentation() -> 
     }
     assert written(schema) == (
         "class ThingTagsItem(TypedDict):\n    name: NotRequired[str]\n"
-        "class Thing(TypedDict):\n    id: str\n    'The id. (format uuid)'\n    tags: NotRequired[list[ThingTagsItem]]\n"
+        "class Thing(TypedDict):\n    id: str\n    'The id. (format uuid)'\n"
+        "    tags: NotRequired[list[ThingTagsItem]]\n"
         "Thing"
     )
 
@@ -92,7 +93,7 @@ def test_all_of_merges_objects_through_references() -> None:
 
 
 def test_records_never_take_the_name_of_something_python_or_typing_has() -> None:
-    schema = {"$defs": {"any": {"properties": {"x": {}}}, "none": {"properties": {"x": {}}}}}
+    schema: dict[str, Any] = {"$defs": {"any": {"properties": {"x": {}}}, "none": {"properties": {"x": {}}}}}
     for name in schema["$defs"]:
         typed = read_schema({**schema, "$ref": f"#/$defs/{name}"}, name="Thing")
         assert typed.records[0].name == f"{name.capitalize()}2"
@@ -110,7 +111,7 @@ def doubling(levels: int) -> Json:
 
 def test_a_schema_bomb_is_cut_short() -> None:
     assert len(written(doubling(60))) < 100_000
-    wide = {
+    wide: dict[str, Any] = {
         "properties": {
             f"p{i}": {"properties": {f"q{j}": {"properties": {"x": {}}} for j in range(40)}} for i in range(40)
         }
@@ -140,8 +141,26 @@ JSON = st.recursive(
     max_leaves=12,
 )
 KEYWORDS = st.sampled_from(
-    "type properties required items prefixItems anyOf oneOf allOf $ref $defs enum const additionalProperties nullable default"
-    " description format minimum".split()
+    [
+        "type",
+        "properties",
+        "required",
+        "items",
+        "prefixItems",
+        "anyOf",
+        "oneOf",
+        "allOf",
+        "$ref",
+        "$defs",
+        "enum",
+        "const",
+        "additionalProperties",
+        "nullable",
+        "default",
+        "description",
+        "format",
+        "minimum",
+    ]
 )
 SCHEMAS = st.recursive(
     JSON, lambda inner: st.dictionaries(KEYWORDS, inner, max_size=5) | st.lists(inner, max_size=3), max_leaves=20

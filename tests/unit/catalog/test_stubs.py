@@ -155,7 +155,10 @@ def test_typescript_keeps_hostile_text_in_comments_and_literals(tool: Tool) -> N
 
 
 def test_optional_parameters_that_are_not_given_are_left_out_and_null_can_be_sent() -> None:
-    schema = {"properties": {"b": {"type": "string"}, "a": {"type": "integer"}, "c": {}}, "required": ["a", "b"]}
+    schema: dict[str, Json] = {
+        "properties": {"b": {"type": "string"}, "a": {"type": "integer"}, "c": {}},
+        "required": ["a", "b"],
+    }
     stub = run(module_source(Tool(server="crm", name="get", input_schema=schema), "get"))["get"]
     assert stub("first", 2) == ("crm.get", {"b": "first", "a": 2})
     assert stub("first", a=2, c=None) == ("crm.get", {"b": "first", "a": 2, "c": None})
@@ -166,13 +169,17 @@ def test_optional_parameters_that_are_not_given_are_left_out_and_null_can_be_sen
 
 
 def test_other_names_are_passed_on_only_where_the_schema_welcomes_them() -> None:
-    schema = {"properties": {"a-b": {}}, "required": ["a-b"], "additionalProperties": {"type": "string"}}
+    schema: dict[str, Json] = {
+        "properties": {"a-b": {}},
+        "required": ["a-b"],
+        "additionalProperties": {"type": "string"},
+    }
     stub = run(module_source(Tool(server="s", name="t", input_schema=schema), "t"))["t"]
     assert stub(1, **{"x-y": 2}) == ("s.t", {"a-b": 1, "x-y": 2})
 
 
 def test_parameters_of_branches_and_references_can_be_given() -> None:
-    schema = {
+    schema: dict[str, Json] = {
         "$ref": "#/$defs/input",
         "$defs": {
             "input": {
@@ -201,7 +208,7 @@ def test_a_definition_too_big_to_type_still_yields_a_function() -> None:
 
 
 def test_the_docstring_shows_the_text_without_hidden_characters_and_the_original_names() -> None:
-    schema = {"properties": {"from": {"type": "string", "description": "Start\u200b day"}, "x": {}}}
+    schema: dict[str, Json] = {"properties": {"from": {"type": "string", "description": "Start\u200b day"}, "x": {}}}
     tool = Tool(server="s", name="get-it", description="Gets\u202e it.\n\nReally.", input_schema=schema)
     assert run(module_source(tool, "get_it"))["get_it"].__doc__ == (
         "Gets it.\n\nReally.\n\nOriginal name: get-it\n\nArgs:\n    from_: [from] Start day"
@@ -233,7 +240,8 @@ def test_both_ways_of_importing_work_and_load_only_what_is_used(import_stubs: Ca
         "from servers.git_hub import get_user\n"
         "from servers import time, git_hub\n"
         "import servers.git_hub.sys\n"
-        "got = [get_user(), time.list_(), git_hub.list(), servers.git_hub.sys(), getattr(servers, 'git-hub').get_user()]\n"
+        "got = [get_user(), time.list_(), git_hub.list(), servers.git_hub.sys()]\n"
+        "got.append(getattr(servers, 'git-hub').get_user())\n"
     )
     namespace: dict[str, Any] = {}
     exec(program, namespace)

@@ -101,7 +101,7 @@ def doubling(levels: int, *, inside: bool) -> dict[str, Json]:
 
 @pytest.mark.parametrize("inside", [True, False])
 @pytest.mark.timeout(10)
-def test_branches_that_multiply_are_checked_at_the_first_level_only(inside: bool) -> None:  # noqa: FBT001
+def test_branches_that_multiply_are_checked_at_the_first_level_only(inside: bool) -> None:
     value: Json = "x"
     for _ in range(30):
         value = {"a": value}
