@@ -73,7 +73,7 @@ def test_keys_that_are_data_are_not_kept() -> None:
         {"Ann Smith": 1, "id": 2},
         {"2024-01-05": 1, "id": 2},
         {"550e8400-e29b-41d4-a716-446655440000": "x"},
-        {"deadbeef01": "x"},
+        {"deadbeef01": "x", "id": 5},
         {f"name_{letter}": 1 for letter in string.ascii_letters + string.digits + "_" * 10}
         | {f"id_{i}": 1 for i in range(9)},
     ):
@@ -106,6 +106,12 @@ def test_a_huge_or_deep_result_costs_a_bounded_amount() -> None:
         deep = {"item": deep, "id": 1}
     learned = learn([{"id": number} for number in range(200_000)], deep)
     assert len(json.dumps(learned_to_json(learned))) < 2_000
+
+
+def test_a_long_list_is_sampled_from_its_start_to_its_end() -> None:
+    rows = [{"id": number} for number in range(9_000)] + [{"id": 1, "name": "x"}] * 1_000
+    assert learned_schema(learn(rows).shape)["items"]["required"] == ["id"]
+    assert list(learn(rows).shape.items.fields) == ["id", "name"]  # pyright: ignore[reportOptionalMemberAccess]
 
 
 json_values = st.recursive(

@@ -22,6 +22,7 @@ ROLES = st.sampled_from(["server", "tool", "argument"])
         ("id", "argument", "id"),
         ("_id", "argument", "_id"),
         ("名前", "argument", "名前"),
+        ("\ufb01eld", "argument", "field"),
         ("__debug__", "argument", "debug"),
         ("__init__", "tool", "init"),
         ("print", "tool", "print_"),

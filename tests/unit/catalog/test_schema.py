@@ -77,6 +77,10 @@ def test_keys_that_are_no_names_use_the_call_form() -> None:
     )
 
 
+def test_keys_that_a_class_body_would_rewrite_use_the_call_form_too() -> None:
+    assert written({"properties": {"__x": {}}}) == "Thing = TypedDict('Thing', {'__x': NotRequired[Any]})\nThing"
+
+
 def test_a_recursive_schema_refers_to_its_own_record() -> None:
     node = {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}}
     typed = read_schema({"$ref": "#/$defs/node", "$defs": {"node": node}}, name="Thing")
@@ -109,8 +113,13 @@ def doubling(levels: int) -> Json:
     return {"$ref": "#/$defs/d0", "$defs": {**definitions, f"d{levels}": {"type": "string"}}}
 
 
+@pytest.mark.timeout(20)
 def test_a_schema_bomb_is_cut_short() -> None:
     assert len(written(doubling(60))) < 100_000
+    many: Json = {"$ref": "#/$defs/d0", "$defs": {}}
+    for level in range(12):
+        many["$defs"][f"d{level}"] = {"anyOf": [{"$ref": f"#/$defs/d{level + 1}"}] * 20}
+    written(many)
     wide: dict[str, Any] = {
         "properties": {
             f"p{i}": {"properties": {f"q{j}": {"properties": {"x": {}}} for j in range(40)}} for i in range(40)
@@ -142,24 +151,8 @@ JSON = st.recursive(
 )
 KEYWORDS = st.sampled_from(
     [
-        "type",
-        "properties",
-        "required",
-        "items",
-        "prefixItems",
-        "anyOf",
-        "oneOf",
-        "allOf",
-        "$ref",
-        "$defs",
-        "enum",
-        "const",
-        "additionalProperties",
-        "nullable",
-        "default",
-        "description",
-        "format",
-        "minimum",
+        *("type", "properties", "required", "items", "prefixItems", "anyOf", "oneOf", "allOf", "$ref", "$defs"),
+        *("enum", "const", "additionalProperties", "nullable", "default", "description", "format", "minimum"),
     ]
 )
 SCHEMAS = st.recursive(

@@ -154,6 +154,15 @@ def test_typescript_keeps_hostile_text_in_comments_and_literals(tool: Tool) -> N
     assert code.count("(") == 1
 
 
+def test_a_description_cannot_end_a_typescript_comment() -> None:
+    schema: dict[str, Json] = {"properties": {"a": {"description": "*/ evil(); /*"}, "*/ evil()": {}}}
+    tool = Tool(server="s", name="t", description="*/ evil(); /*\n*/", input_schema=schema)
+    code = re.sub(r"/\*.*?\*/", "", typescript_of(stub_of(tool, "t")), flags=re.DOTALL)
+    assert (
+        code.split() == 'export function t(args?: { a?: unknown; "*/ evil()"?: unknown; }): Promise<unknown>;'.split()
+    )
+
+
 def test_optional_parameters_that_are_not_given_are_left_out_and_null_can_be_sent() -> None:
     schema: dict[str, Json] = {
         "properties": {"b": {"type": "string"}, "a": {"type": "integer"}, "c": {}},
