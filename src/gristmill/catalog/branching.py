@@ -14,6 +14,8 @@ MAX_VISITS = 1_000
 MAX_TARGETS = 64
 MAX_VALUE_DEPTH = 200
 MAX_STACK = 5_000
+ANY_DEPTH = 1 << 30
+"""A schema that does not contain itself never looks deeper than it is itself."""
 
 _LISTS = ("allOf", "anyOf", "oneOf")
 _SINGLES = ("not", "if", "then", "else")
@@ -39,7 +41,7 @@ def depth_allowed(schema: Schema) -> int:
     except RecursionError:
         return 0
     # Each level of a recursive check goes through every branch again, and the validator keeps it all on the stack.
-    return min(MAX_VALUE_DEPTH, MAX_STACK // visits) if walk.recursive else MAX_VALUE_DEPTH
+    return min(MAX_VALUE_DEPTH, MAX_STACK // visits) if walk.recursive else ANY_DEPTH
 
 
 def shallow(schema: Schema) -> dict[str, Json]:

@@ -7,7 +7,7 @@ from itertools import islice
 import jsonschema_rs
 
 from gristmill.catalog.bounds import deeper_than, excess
-from gristmill.catalog.branching import MAX_VALUE_DEPTH, depth_allowed, shallow
+from gristmill.catalog.branching import ANY_DEPTH, depth_allowed, shallow
 from gristmill.catalog.problems import Problem, explain
 from gristmill.catalog.refs import Schema
 from gristmill.catalog.text import one_line
@@ -29,7 +29,7 @@ class Compiled:
 
     schema: Schema
     validator: jsonschema_rs.Validator | None = None
-    depth: int = MAX_VALUE_DEPTH
+    depth: int = ANY_DEPTH
     """How deep a value may be."""
     note: str | None = None
 
@@ -102,7 +102,7 @@ def _problems(compiled: Compiled, value: Json, *, limit: int) -> tuple[Problem, 
     validator = compiled.validator
     if validator is None:
         return ()
-    if deeper_than(value, compiled.depth):
+    if compiled.depth < ANY_DEPTH and deeper_than(value, compiled.depth):
         return (Problem(field="(all)", given="a deeper value", expected=f"at most {compiled.depth} levels of nesting"),)
     try:
         if validator.is_valid(value):

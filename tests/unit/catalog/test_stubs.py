@@ -158,8 +158,8 @@ def test_a_description_cannot_end_a_typescript_comment() -> None:
     schema: dict[str, Json] = {"properties": {"a": {"description": "*/ evil(); /*"}, "*/ evil()": {}}}
     tool = Tool(server="s", name="t", description="*/ evil(); /*\n*/", input_schema=schema)
     code = re.sub(r"/\*.*?\*/", "", typescript_of(stub_of(tool, "t")), flags=re.DOTALL)
-    assert (
-        code.split() == 'export function t(args?: { a?: unknown; "*/ evil()"?: unknown; }): Promise<unknown>;'.split()
+    assert " ".join(code.split()) == (
+        'export function t(args?: { a?: unknown; "*/ evil()"?: unknown; }): Promise<unknown>;'
     )
 
 

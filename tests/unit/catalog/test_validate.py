@@ -142,6 +142,14 @@ def test_a_value_nested_without_end_is_a_problem_and_not_a_crash() -> None:
     assert len(Checker().result(tool, deep)) == 1
 
 
+@pytest.mark.parametrize("schema", [{"items": {"type": "array"}}, {"uniqueItems": True}, {"enum": [[[1]]]}], ids=str)
+def test_a_schema_that_is_not_recursive_is_safe_at_any_depth(schema: dict[str, Json]) -> None:
+    deep: Json = 1
+    for _ in range(100_000):
+        deep = [deep]
+    assert len(Checker().result(Tool(server="s", name="t", output_schema=schema), deep)) in (0, 1)
+
+
 def test_the_depth_allowed_shrinks_with_the_length_of_a_recursion() -> None:
     hops: dict[str, Json] = {f"h{hop}": {"allOf": [{"$ref": f"#/$defs/h{hop + 1}"}]} for hop in range(100)}
     hops["h100"] = {"items": {"$ref": "#/$defs/h0"}}
