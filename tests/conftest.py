@@ -13,7 +13,6 @@ from gristmill import BlockingRuntime, Config
 from gristmill.config import SandboxConfig, StoreConfig
 from gristmill.errors import ToolFailed
 
-
 # Examples may take as long as they take: this is no place for timings, and the machine may be busy.
 settings.register_profile("gristmill", deadline=None)
 settings.load_profile("gristmill")
