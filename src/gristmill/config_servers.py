@@ -58,7 +58,7 @@ class OAuthConfig(_Section):
     """Reference to the secret of that client, such as `${env:CRM_CLIENT_SECRET}`."""
     client_metadata_url: str | None = None
     """HTTPS address of your client id metadata document."""
-    callback_port: int = Field(0, ge=0, le=65_535)
+    callback_port: int = Field(default=0, ge=0, le=65_535)
     """Port of the loopback address the browser comes back to; 0 takes a free one."""
 
 
@@ -93,13 +93,13 @@ class ServerConfig(_Section):
     """`lazy` connects on the first call (or at once when its tools are not known yet), `background` at start."""
     era: Literal["auto", "legacy"] = "auto"
     """`legacy` skips the probe for the 2026-07-28 revision; `auto` probes once and remembers."""
-    connect_seconds: float = Field(30.0, gt=0, le=600)
+    connect_seconds: float = Field(default=30.0, gt=0, le=600)
     """How long start, handshake and first listing may take together."""
-    call_seconds: float = Field(60.0, gt=0, le=86_400)
+    call_seconds: float = Field(default=60.0, gt=0, le=86_400)
     """How long one call may take; waiting for a person's answer does not count."""
-    health_seconds: float = Field(60.0, ge=0, le=86_400)
+    health_seconds: float = Field(default=60.0, ge=0, le=86_400)
     """Idle seconds between two health checks; 0 never checks."""
-    message_mb: int = Field(32, ge=1, le=1_024)
+    message_mb: int = Field(default=32, ge=1, le=1_024)
     """Largest answer that is read; a larger one fails its call."""
     check_output: bool = True
     """Whether structured results are checked against the tool's output schema."""

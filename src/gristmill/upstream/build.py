@@ -65,6 +65,7 @@ async def open_upstreams(
     Raises:
         ConfigError: a module or an OpenAPI document that cannot be used.
     """
+    failure: Exception | None = None
     async with open_warden() as warden, anyio.create_task_group() as tasks:
         enabled = {name: config for name, config in servers.items() if config.enabled}
         upstreams = [_build(name, config, world, warden) for name, config in enabled.items()] + list(others)
@@ -74,8 +75,13 @@ async def open_upstreams(
             config = enabled.get(upstream.name)
             if config and (config.connect == "background" or not upstream.tools):
                 tasks.start_soon(_settle, upstream, at_once)
-        yield Upstreams(upstreams)
+        try:
+            yield Upstreams(upstreams)
+        except Exception as error:  # the caller's own: it must not come back wrapped in a group
+            failure = error
         tasks.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
 
 
 async def _settle(upstream: Upstream, at_once: anyio.CapacityLimiter) -> None:

@@ -32,8 +32,8 @@ _GRACE = 2.0
 _RUBBISH_CAP = 1_000_000
 """Bytes that are no messages, since the last message, before we give up on a server."""
 
-_ENDLESS = 16
-"""A line of that many caps without an end is no answer any more."""
+_ENDLESS = 256_000_000
+"""Bytes past the cap that we read in the hope of a line's end, so that only its own call fails."""
 
 _GONE = (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError, OSError)
 
@@ -140,7 +140,7 @@ async def _read_stdout(process: Process, inbound: Inbound, cap: int) -> None:
 
 async def _forward(stdout: ByteReceiveStream, inbound: Inbound, cap: int) -> None:
     lines, rubbish = Lines(cap), 0
-    while rubbish <= _RUBBISH_CAP and lines.pending <= _ENDLESS * cap:
+    while rubbish <= _RUBBISH_CAP and lines.pending <= cap + _ENDLESS:
         for line in lines.feed(await stdout.receive()):
             message = _too_long(line, cap) if isinstance(line, TooLong) else _parse(line)
             if message:

@@ -73,8 +73,8 @@ class Supervised:
         try:
             while True:
                 await self._wanted.wait()
-                self._failed(await self._attempt())
                 self._wanted = anyio.Event()
+                self._failed(await self._attempt())
                 # A caller cuts the wait short, if the breaker lets it; otherwise we come back by ourselves.
                 with anyio.move_on_after(self._terms.backoff.delay(self._breaker.failures, self._outside.dice)):
                     await self._wanted.wait()
@@ -121,6 +121,7 @@ class Supervised:
         else:
             lost = is_lost(error)
         if lost:
+            self._error = str(translate(error, self._name))
             connection.closed.set()
         if isinstance(error, MCPError) and error.message == SESSION_LOST:
             raise _SessionLostError
@@ -182,11 +183,13 @@ class Supervised:
 
     def _failed(self, failure: BaseException) -> None:
         self._breaker.failed()
+        was_ready = self._state == "ready"
         error = self._masked(translate(failure, self._name))
         words = self._outside.mask(one_line(self._outside.explain()))
         self._enter("failed", error=f"{error}; it said: {words}" if words else str(error))
-        outcome, self._outcome = self._outcome, anyio.Event()
-        outcome.set()
+        if not was_ready:  # whoever lost a connection that worked waits for the next one
+            outcome, self._outcome = self._outcome, anyio.Event()
+            outcome.set()
         self._settled.set()
 
     async def _tend(self, connection: Connection) -> None:

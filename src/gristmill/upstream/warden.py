@@ -20,7 +20,7 @@ while read -r verb group; do
     release) groups="${groups%% $group *} ${groups#* $group }" ;;
   esac
 done
-for group in $groups; do kill -KILL -- "-$group"; done
+for group in $groups; do kill -KILL "-$group"; done
 """
 
 
