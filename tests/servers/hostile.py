@@ -72,7 +72,8 @@ def tools() -> list[Any]:
 
 
 def list_page(request: dict[str, Any]) -> None:
-    cursor = (request.get("params") or {}).get("cursor")
+    params: dict[str, Any] = request.get("params") or {}
+    cursor = params.get("cursor")
     if "pages" in WORDS:  # two tools a page, for ever
         page = int(cursor or 0)
         found = [{"name": f"tool_{page}_{n}", "inputSchema": OBJECT} for n in range(2)]
@@ -85,7 +86,7 @@ def list_page(request: dict[str, Any]) -> None:
 
 def call(request: dict[str, Any]) -> None:
     name = request["params"]["name"]
-    arguments = request["params"].get("arguments") or {}
+    arguments: dict[str, Any] = request["params"].get("arguments") or {}
     handler = globals().get(f"tool_{name}")
     if handler is None:
         text(request, f"called {name}")
@@ -279,12 +280,16 @@ def reply(message: dict[str, Any]) -> None:
     text(request, {"heard": heard})
 
 
+def pong(request: dict[str, Any]) -> None:
+    answer(request, {})
+
+
 HANDLERS = {
     "initialize": initialize,
     "server/discover": discover,
     "tools/list": list_page,
     "tools/call": call,
-    "ping": lambda request: answer(request, {}),
+    "ping": pong,
 }
 
 

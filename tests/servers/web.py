@@ -149,7 +149,7 @@ async def misbehave(request: Request) -> Response:
         return Response(status_code=202)
     if method == "initialize":
         info = {"name": "bad", "version": "1"}
-        value = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info}
+        value: dict[str, Any] = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info}
         return JSONResponse(result(message, value))
     if method == "tools/list":
         names = ("huge", "stream", "packed", "page", "error", "away", "token", "hang", "echo")
@@ -181,6 +181,8 @@ async def wrong(message: dict[str, Any], request: Request) -> Response:
             return JSONResponse(result(message, {"content": [{"type": "text", "text": heard}]}))
         case "hang":
             await asyncio.sleep(600)
+        case _:
+            pass
     return JSONResponse(result(message, {"content": [{"type": "text", "text": "fine"}]}))
 
 

@@ -28,7 +28,6 @@ from gristmill.upstream.tokens import TokenStore
 _EARLY = 30.0
 """Seconds before its end at which a token counts as over: it must still be good when it arrives."""
 
-_LOGIN_SECONDS = 300.0
 _PAGE = b"You are logged in. You can close this page."
 
 
@@ -152,7 +151,7 @@ async def _nobody_returns() -> AuthorizationCodeResult:
 
 @asynccontextmanager
 async def open_browser(
-    show: Callable[[str], Awaitable[None]], *, port: int = 0, seconds: float = _LOGIN_SECONDS
+    show: Callable[[str], Awaitable[None]], *, port: int = 0, seconds: float = 300.0
 ) -> AsyncGenerator[Browser]:
     """Wait on a loopback address for the browser to come back; ``show`` gets the address that the person must visit."""
     listener = await anyio.create_tcp_listener(local_host="127.0.0.1", local_port=port)

@@ -193,19 +193,25 @@ def address_of(
 
 
 async def login(
-    name: str, config: ServerConfig, secrets: Secrets, tokens: Tokens, show: Callable[[str], Awaitable[None]]
+    name: str,
+    config: ServerConfig,
+    secrets: Secrets,
+    tokens: Tokens,
+    show: Callable[[str], Awaitable[None]],
+    *,
+    seconds: float = 300.0,
 ) -> int:
     """Log in to a server once, with a person at a browser; returns how many tools it then offers.
 
     Raises:
-        UpstreamError: the login or the listing failed.
+        UpstreamError: the login or the listing failed, or took longer than ``seconds``.
         ConfigError: the server is not one to log in to.
     """
     if config.oauth is None or config.url is None:
         raise ConfigError(f"{name} has no `oauth` in its configuration")
     hooks = Hooks(server=name, emit=ignore, ask=None, changed=lambda: None)
     try:
-        async with open_browser(show, port=config.oauth.callback_port) as browser:
+        async with open_browser(show, port=config.oauth.callback_port, seconds=seconds) as browser:
             address = await anyio.to_thread.run_sync(address_of, name, config, secrets, tokens, browser)
             transport = sse_transport if config.kind == "sse" else http_transport
             async with open_connection(lambda: transport(address), "auto", hooks) as connection:

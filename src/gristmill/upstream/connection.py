@@ -22,7 +22,7 @@ from mcp_types import (
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from gristmill.events import CallProgressed, Emit
+from gristmill.events import CallProgressed, Emit, ignore
 from gristmill.model import ToolCall
 from gristmill.upstream.base import Ask, InputAnswer, InputRequest
 from gristmill.upstream.repair import Mending
@@ -116,7 +116,9 @@ class Connection:
             async for _ in events:
                 self._hooks.changed()
 
-    def _progress(self, current: _Call) -> ProgressFnT:
+    def _progress(self, current: _Call) -> ProgressFnT | None:
+        if self._hooks.emit is ignore:
+            return None  # asking for progress costs the server something, too
         call = current.call
 
         async def report(progress: float, total: float | None, message: str | None) -> None:

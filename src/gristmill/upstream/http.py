@@ -33,6 +33,8 @@ class Address:
     cap: int = 32_000_000
     call_seconds: float = 60.0
     auth: httpx2.Auth | None = field(default=None, repr=False)
+    speaks_mcp: bool = True
+    """Whether a failure is told as an answer of the protocol; an API of another kind gets its exception."""
 
 
 def http_transport(address: Address) -> AbstractAsyncContextManager[Any]:
@@ -86,6 +88,7 @@ class Guard(httpx2.AsyncBaseTransport):
         self._home = httpx2.URL(address.url)
         self._cap = address.cap
         self._has_login = address.auth is not None
+        self._speaks_mcp = address.speaks_mcp
         limits = httpx2.Limits(max_connections=200, max_keepalive_connections=100, keepalive_expiry=30)
         self._inner = inner or httpx2.AsyncHTTPTransport(limits=limits, retries=1)
 
@@ -96,11 +99,13 @@ class Guard(httpx2.AsyncBaseTransport):
                 request = await self._abroad(request)
             response = await self._inner.handle_async_request(request)
         except httpx2.TransportError as error:
+            if not self._speaks_mcp:
+                raise
             return _refusal(503, CONNECTION_CLOSED, f"{type(error).__name__} {one_line(str(error))}".strip())
         if response.headers.get("content-encoding", "identity") != "identity":
             # We asked for none. Unpacking could turn a kilobyte into a gigabyte.
             await response.aclose()
-            return _refusal(502, TOO_LARGE, "the answer is compressed although we did not ask for it")
+            return self._too_large("the answer is compressed although we did not ask for it")
         if response.status_code >= 400 and not self._is_meaningful(response):
             await response.aclose()
             return _refusal(response.status_code, CONNECTION_CLOSED, _explain(response.status_code))
@@ -112,6 +117,8 @@ class Guard(httpx2.AsyncBaseTransport):
 
     def _is_meaningful(self, response: httpx2.Response) -> bool:
         # 404 says that a session is over, 401 and 403 start a login, JSON may hold the protocol's own error.
+        if not self._speaks_mcp:
+            return True
         is_login = self._has_login and response.status_code in (401, 403)
         return response.status_code in (404, 405) or is_login or "json" in response.headers.get("content-type", "")
 
@@ -122,9 +129,14 @@ class Guard(httpx2.AsyncBaseTransport):
         if is_stream:
             return response
         if declared.isdigit() and int(declared) > self._cap:
-            return _refusal(502, TOO_LARGE, f"the answer of {declared} bytes is larger than the cap of {self._cap}")
+            return self._too_large(f"the answer of {declared} bytes is larger than the cap of {self._cap}")
         response.stream = _Capped(response.stream, self._cap)
         return response
+
+    def _too_large(self, message: str) -> httpx2.Response:
+        if not self._speaks_mcp:
+            raise httpx2.StreamError(message)
+        return _refusal(502, TOO_LARGE, message)
 
     async def _abroad(self, request: httpx2.Request) -> httpx2.Request:
         """A request to another host: only a login goes there, to an address the server named, so it is not trusted."""

@@ -59,7 +59,7 @@ class OpenApi:
             self._state = "connecting"
             with anyio.fail_after(self._config.connect_seconds):
                 await self._read()
-            async with guarded_client(self._address()) as client:
+            async with guarded_client(self._address(self._base, self._config.message_mb * 1_000_000)) as client:
                 self._client, self._state = client, "ready"
                 self._settled.set()
                 await anyio.sleep_forever()
@@ -105,18 +105,16 @@ class OpenApi:
                 return await anyio.to_thread.run_sync(lambda: Path(place).read_text(encoding="utf-8"))
             except (OSError, UnicodeDecodeError) as error:
                 raise ConfigError(f"cannot read {place}: {error}") from None
-        async with guarded_client(Address(url=place, cap=_DOCUMENT_CAP, headers=self._headers())) as client:
+        async with guarded_client(self._address(place, _DOCUMENT_CAP)) as client:
             response = await client.get(place)
         if response.status_code != 200:
             raise UpstreamUnavailable(f"the document at {place} answered HTTP {response.status_code}")
         return response.text
 
-    def _address(self) -> Address:
-        cap = self._config.message_mb * 1_000_000
-        return Address(url=self._base, headers=self._headers(), cap=cap, call_seconds=self._config.call_seconds)
-
-    def _headers(self) -> dict[str, str]:
-        return {key: self._secrets.resolve(value) for key, value in self._config.headers.items()}
+    def _address(self, url: str, cap: int) -> Address:
+        headers = {key: self._secrets.resolve(value) for key, value in self._config.headers.items()}
+        seconds = self._config.call_seconds
+        return Address(url=url, headers=headers, cap=cap, call_seconds=seconds, speaks_mcp=False)
 
     def _masked(self, error: Error) -> Error:
         text = self._secrets.mask(str(error))

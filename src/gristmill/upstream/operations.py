@@ -66,7 +66,9 @@ class Operation:
         request["url"] = base.rstrip("/") + _fill(self.path, parts["path"])
         request["params"] = {name: _text(value) for name, value in parts["query"].items()}
         request["headers"] = {name: _line(_text(value)) for name, value in parts["header"].items()}
-        request["cookies"] = {name: _line(_text(value)) for name, value in parts["cookie"].items()}
+        if parts["cookie"]:
+            pairs = [f"{name}={quote(_line(_text(value)), safe='')}" for name, value in parts["cookie"].items()]
+            request["headers"]["Cookie"] = "; ".join(pairs)
         return request | ({"json": parts["body"]} if parts["body"] else {})
 
 
@@ -260,7 +262,7 @@ def _modern(value: Json) -> Json:
 
 
 def _name(place: _Place) -> str:
-    given = place.spec.get("operationId") or f"{place.method}_{place.path}"
+    given = place.spec.get("operationId") or f"{place.method}{place.path}"
     return re.sub(r"[^A-Za-z0-9_.-]+", "_", str(given)).strip("_")[:_LONGEST_NAME] or place.method
 
 

@@ -8,10 +8,16 @@ import httpx2
 from mcp.client import InputRequiredRoundsExceededError
 from mcp.client.auth import OAuthFlowError
 from mcp.shared.exceptions import MCPError
-from mcp_types import CONNECTION_CLOSED, INVALID_REQUEST, REQUEST_TIMEOUT, UNSUPPORTED_PROTOCOL_VERSION
+from mcp_types import (
+    CONNECTION_CLOSED,
+    INVALID_REQUEST,
+    MISSING_REQUIRED_CLIENT_CAPABILITY,
+    REQUEST_TIMEOUT,
+    UNSUPPORTED_PROTOCOL_VERSION,
+)
 from pydantic import ValidationError
 
-from gristmill.errors import ConfigError, Error, ToolFailed, UpstreamError, UpstreamTimeout, UpstreamUnavailable
+from gristmill.errors import Error, ToolFailed, UpstreamError, UpstreamTimeout, UpstreamUnavailable
 
 TOO_LARGE = -32_098
 """Our own JSON-RPC code for an answer past the cap; never on the wire."""
@@ -39,6 +45,8 @@ def translate(error: BaseException, server: str) -> Error:
         return UpstreamUnavailable(f"{server} wants a login ({one_line(str(leaf))}); run `gristmill login {server}`")
     if isinstance(leaf, InputRequiredRoundsExceededError):
         return UpstreamError(f"{server} kept asking for input and never answered the call")
+    if isinstance(leaf, httpx2.StreamError):
+        return UpstreamError(f"{server}: {one_line(str(leaf))}; raise message_mb under [servers.{server}] to read it")
     if isinstance(leaf, ValidationError | UnicodeDecodeError):
         return UpstreamError(f"{server} answered something that is not MCP ({type(leaf).__name__})")
     if isinstance(leaf, anyio.ClosedResourceError | anyio.BrokenResourceError | anyio.EndOfStream):
@@ -49,11 +57,6 @@ def translate(error: BaseException, server: str) -> Error:
 def one_line(text: str) -> str:
     """The text on one line, cut to a length that fits a table."""
     return " ".join(text.split())[:_LONGEST]
-
-
-def is_ours(error: BaseException) -> bool:
-    """Whether the configuration, not the server, is at fault: trying again will not help."""
-    return any(isinstance(leaf, ConfigError) for leaf in _leaves(error))
 
 
 def died_on_probe(error: BaseException) -> bool:
@@ -85,6 +88,8 @@ def _from_protocol(error: MCPError, server: str) -> Error:
         return UpstreamError(f"{server}: {message}; raise message_mb under [servers.{server}] to read it")
     if error.code == INVALID_REQUEST and error.message in _REFUSED:
         return UpstreamError(f"{server} {_REFUSED[error.message]}")
+    if error.code == MISSING_REQUIRED_CLIENT_CAPABILITY:
+        return UpstreamError(f"{server} needs something of us that is not on offer here: {message}")
     return ToolFailed(message or f"{server} answered with error {error.code}")
 
 

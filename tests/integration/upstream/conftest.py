@@ -42,13 +42,14 @@ async def web(*options: str) -> AsyncGenerator[dict[str, str]]:
 def hostile(*words: str, **settings: Any) -> ServerConfig:
     """The hostile server, behaving as told; the probe is skipped unless the test is about it."""
     script = str(HERE / "hostile.py")
-    values = {"era": "legacy", "health_seconds": 0} | settings
+    values: dict[str, Any] = {"era": "legacy", "health_seconds": 0} | settings
     return ServerConfig(command=sys.executable, args=("-I", "-S", script, *words), **values)
 
 
 def world(**parts: Any) -> World:
     """The world of a test: our environment, and no chance."""
-    return World(**({"environ": os.environ, "dice": lambda: 0.0} | parts))
+    values: dict[str, Any] = {"environ": os.environ, "dice": lambda: 0.0}
+    return World(**values | parts)
 
 
 @asynccontextmanager

@@ -218,8 +218,8 @@ anyio.run(main)
 async def test_killing_us_ends_every_server_and_its_children() -> None:
     command = [sys.executable, "-c", _HOST, str(ROOT / "tests" / "servers" / "hostile.py")]
     host = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert host.stdout
     try:
-        assert host.stdout
         with anyio.fail_after(30):
             line = await anyio.to_thread.run_sync(host.stdout.readline)
         pids = [int(word) for word in line.split()]

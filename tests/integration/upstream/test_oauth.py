@@ -91,12 +91,10 @@ async def test_an_answer_from_another_issuer_is_refused(tmp_path: Path) -> None:
         assert "access_token" not in (_place(tmp_path)("crm").read() or "")
 
 
-async def test_a_login_that_nobody_completes_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gristmill.upstream.auth._LOGIN_SECONDS", 0.1)
-
+async def test_a_login_that_nobody_completes_ends(tmp_path: Path) -> None:
     async def walk_away(_url: str) -> None:
         await anyio.lowlevel.checkpoint()
 
     async with web() as at:
         with pytest.raises(UpstreamError):
-            await login("crm", _locked(at), Secrets(environ={}), _place(tmp_path), walk_away)
+            await login("crm", _locked(at), Secrets(environ={}), _place(tmp_path), walk_away, seconds=0.1)
