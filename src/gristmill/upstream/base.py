@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from gristmill.errors import UnknownTool, UpstreamError
+from gristmill.errors import UnknownTool, UpstreamError, UpstreamUnavailable
 from gristmill.model import Json, Tool, ToolCall, ToolResult
 
 State = Literal["idle", "connecting", "ready", "failed", "closed"]
@@ -74,6 +74,25 @@ class Upstream(Protocol):
             UpstreamError: unreachable, too late, too large, or the tool failed.
         """
         ...
+
+
+class Broken:
+    """A server whose configuration cannot be used: it has a status and nothing else."""
+
+    def __init__(self, name: str, kind: str, error: str) -> None:
+        self.name = name
+        self.tools: tuple[Tool, ...] = ()
+        self.status = ServerStatus(name=name, kind=kind, state="failed", error=error)
+
+    async def run(self) -> None:
+        """There is nothing to run."""
+
+    async def settled(self) -> None:
+        """It is, for the worse."""
+
+    async def call(self, tool: str, call: ToolCall) -> ToolResult:
+        """Say why not."""
+        raise UpstreamUnavailable(f"{call.tool} cannot be called: {self.status.error}")
 
 
 class Upstreams:

@@ -16,7 +16,7 @@ from gristmill.config_servers import ServerConfig
 from gristmill.errors import ConfigError
 from gristmill.events import Emit, ignore
 from gristmill.upstream.auth import Browser, login_provider, open_browser
-from gristmill.upstream.base import Ask, Upstream, Upstreams
+from gristmill.upstream.base import Ask, Broken, Upstream, Upstreams
 from gristmill.upstream.breaker import Dice
 from gristmill.upstream.connection import Dial, Hooks, open_connection
 from gristmill.upstream.http import Address, http_transport, sse_transport
@@ -29,7 +29,7 @@ from gristmill.upstream.stdio import LastWords, Program, minimal_environment, st
 from gristmill.upstream.supervise import Supervised
 from gristmill.upstream.terms import Outside, Terms
 from gristmill.upstream.tokens import TokenStore
-from gristmill.upstream.translate import translate
+from gristmill.upstream.translate import one_line, translate
 from gristmill.upstream.warden import Warden, open_warden
 
 log = logging.getLogger(__name__)
@@ -62,13 +62,13 @@ async def open_upstreams(
 ) -> AsyncGenerator[Upstreams]:
     """Open every enabled server and ``others`` of your own; returns at once, connections are made in the background.
 
-    Raises:
-        ConfigError: a module or an OpenAPI document that cannot be used.
+    A server that cannot be used says so in its status; it never keeps the others from being opened.
     """
     failure: Exception | None = None
     async with open_warden() as warden, anyio.create_task_group() as tasks:
         enabled = {name: config for name, config in servers.items() if config.enabled}
-        upstreams = [_build(name, config, world, warden) for name, config in enabled.items()] + list(others)
+        upstreams = [_build_or_explain(name, config, world, warden) for name, config in enabled.items()]
+        upstreams += others
         at_once = anyio.CapacityLimiter(_AT_ONCE)
         for upstream in upstreams:
             tasks.start_soon(upstream.run)
@@ -89,11 +89,20 @@ async def _settle(upstream: Upstream, at_once: anyio.CapacityLimiter) -> None:
         await upstream.settled()
 
 
+def _build_or_explain(name: str, config: ServerConfig, world: World, warden: Warden) -> Upstream:
+    try:
+        return _build(name, config, world, warden)
+    except ConfigError as error:  # one server that cannot be used is no reason to do without the others
+        return Broken(name, config.kind, one_line(str(error)))
+
+
 def _build(name: str, config: ServerConfig, world: World, warden: Warden) -> Upstream:
     secrets = Secrets(environ=world.environ, keyring=world.keyring)
     if config.kind == "python":
         assert config.python
-        return Inproc(name, functions_of(config.python), seconds=config.call_seconds)
+        only = Filter(include=config.include, exclude=config.exclude)
+        functions = [function for function in functions_of(config.python) if only.admits(function.__name__)]
+        return Inproc(name, functions, seconds=config.call_seconds)
     if config.kind == "openapi":
         return OpenApi(name, config, secrets)
     words = LastWords()
