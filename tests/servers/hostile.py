@@ -16,6 +16,7 @@ from typing import Any
 WORDS = sys.argv[1:]
 OBJECT = {"type": "object"}
 cancelled: list[Any] = []
+listed: list[int] = []
 extra_tools: list[dict[str, Any]] = []
 pending: dict[Any, Any] = {}
 
@@ -38,7 +39,7 @@ def notify(method: str, **params: Any) -> None:
 
 TOOLS = ("echo", "die", "hang", "huge", "env", "cancelled", "grow", "storm", "progress", "sample", "roots", "elicit",
          "blobs", "fail", "bad_output", "grandchild", "whisper", "rubbish", "wrong_ids", "not_mcp", "stop_reading",
-         "endless", "pid", "json", "several", "rpc_error", "bad_base64")  # fmt: skip
+         "endless", "pid", "listings", "json", "several", "rpc_error", "bad_base64")  # fmt: skip
 
 
 def tools() -> list[Any]:
@@ -72,6 +73,7 @@ def tools() -> list[Any]:
 
 
 def list_page(request: dict[str, Any]) -> None:
+    listed.append(1)
     params: dict[str, Any] = request.get("params") or {}
     cursor = params.get("cursor")
     if "pages" in WORDS:  # two tools a page, for ever
@@ -108,6 +110,10 @@ def tool_hang(request: dict[str, Any], arguments: dict[str, Any]) -> None:
 
 def tool_cancelled(request: dict[str, Any], arguments: dict[str, Any]) -> None:
     text(request, [len(cancelled)])
+
+
+def tool_listings(request: dict[str, Any], arguments: dict[str, Any]) -> None:
+    text(request, [len(listed)])
 
 
 def tool_pid(request: dict[str, Any], arguments: dict[str, Any]) -> None:

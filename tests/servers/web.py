@@ -186,6 +186,27 @@ async def wrong(message: dict[str, Any], request: Request) -> Response:
     return JSONResponse(result(message, {"content": [{"type": "text", "text": "fine"}]}))
 
 
+sessions: set[str] = set()
+
+
+async def forgetful(request: Request) -> Response:
+    """A server of the older revisions that forgets its sessions when told to."""
+    if request.method != "POST":
+        return Response(status_code=405)
+    message = await request.json()
+    if message["method"] == "initialize":
+        sessions.add(name := secrets.token_hex(4))
+        response = await misbehave(request)
+        response.headers["mcp-session-id"] = name
+        return response
+    if message["method"] != "server/discover" and request.headers.get("mcp-session-id") not in sessions:
+        return Response(status_code=404)
+    if message["method"] == "tools/call" and message["params"]["name"] == "away":
+        sessions.clear()
+        return JSONResponse(result(message, {"content": []}))
+    return await misbehave(request)
+
+
 async def refused(_request: Request) -> Response:
     return Response(status_code=401)
 
@@ -208,6 +229,7 @@ async def main() -> None:
     main_app = plain.streamable_http_app()
     routes = [
         Route("/bad", misbehave, methods=["GET", "POST", "DELETE"]),
+        Route("/forgetful", forgetful, methods=["GET", "POST", "DELETE"]),
         Route("/refused", refused, methods=["GET", "POST"]),
         Mount("/old", old.sse_app()),
         *main_app.routes,

@@ -90,9 +90,9 @@ class Broken:
     async def settled(self) -> None:
         """It is, for the worse."""
 
-    async def call(self, tool: str, call: ToolCall) -> ToolResult:
+    async def call(self, tool: str, call: ToolCall) -> ToolResult:  # noqa: ARG002  # the face of every upstream
         """Say why not."""
-        raise UpstreamUnavailable(f"{call.tool} cannot be called: {self.status.error}")
+        raise UpstreamUnavailable(f"{self.name}.{tool} cannot be called: {self.status.error}")
 
 
 class Upstreams:

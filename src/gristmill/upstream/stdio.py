@@ -86,15 +86,17 @@ async def stdio_transport(program: Program, *, warden: Warden, words: LastWords)
         UpstreamUnavailable: it cannot be started.
     """
     process = await _start(program)
-    inbound, read = anyio.create_memory_object_stream[SessionMessage | Exception](32)
-    write, outbound = anyio.create_memory_object_stream[SessionMessage](32)
+    # Few places: each may hold an answer as large as the cap.
+    inbound, read = anyio.create_memory_object_stream[SessionMessage | Exception](8)
+    write, outbound = anyio.create_memory_object_stream[SessionMessage](8)
+    ended = anyio.Event()
     try:
         await warden.guard(process.pid)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_read_stdout, process, inbound, program.cap)
+            tasks.start_soon(_read_stdout, process, inbound, program.cap, ended)
             tasks.start_soon(_write_stdin, process, outbound, inbound)
             tasks.start_soon(_read_stderr, process, words)
-            tasks.start_soon(_watch, process, inbound)
+            tasks.start_soon(_watch, process, inbound, ended)
             try:
                 yield read, write
             finally:
@@ -127,11 +129,12 @@ async def _start(program: Program) -> Process:
     )
 
 
-async def _read_stdout(process: Process, inbound: Inbound, cap: int) -> None:
+async def _read_stdout(process: Process, inbound: Inbound, cap: int, ended: anyio.Event) -> None:
     assert process.stdout
     with suppress(*_GONE):
         await _forward(process.stdout, inbound, cap)
     inbound.close()
+    ended.set()
     # A server that is stuck writing cannot notice that its input is closed: read on until it ends.
     with suppress(*_GONE):
         while True:
@@ -185,10 +188,11 @@ async def _read_stderr(process: Process, words: LastWords) -> None:
             words.add(await process.stderr.receive())
 
 
-async def _watch(process: Process, inbound: Inbound) -> None:
+async def _watch(process: Process, inbound: Inbound, ended: anyio.Event) -> None:
     # A grandchild may hold the pipes open for ever; the process itself decides whether the server lives.
     await _exited(process)
-    await anyio.sleep(0.2)  # what it wrote before it died is still in the pipe
+    with anyio.move_on_after(_GRACE / 2):  # what it wrote before it died is still in the pipe
+        await ended.wait()
     inbound.close()
 
 

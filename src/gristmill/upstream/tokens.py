@@ -9,6 +9,7 @@ from typing import Protocol
 from cryptography.fernet import Fernet, InvalidToken
 
 from gristmill.errors import ConfigError
+from gristmill.upstream.keyrings import SystemKeyring
 
 
 class TokenStore(Protocol):
@@ -65,6 +66,13 @@ class EncryptedTokens:
     def write(self, text: str) -> None:
         """Encrypted, readable only by us, at once or not at all."""
         _replace(self._path, self._fernet.encrypt(text.encode()))
+
+
+def choose_tokens(folder: Path, keyring: SystemKeyring | None) -> Callable[[str], TokenStore]:
+    """Where each server's tokens are kept: in the keyring if there is one, else encrypted under ``folder``."""
+    if keyring is not None:
+        return lambda server: KeyringTokens(server, get=keyring.get, put=keyring.put)
+    return lambda server: EncryptedTokens(folder / f"{server}.tokens", load_key(folder / "key"))
 
 
 def load_key(path: Path) -> bytes:

@@ -10,9 +10,11 @@ import anyio
 import mcp.client.session
 import pytest
 
-from gristmill.errors import UpstreamUnavailable
+from gristmill.errors import ToolFailed, UpstreamUnavailable
+from gristmill.events import ServerChanged
+from gristmill.upstream import supervise
 from gristmill.upstream.build import open_upstreams
-from tests.integration.upstream.conftest import call, hostile, opened, world
+from tests.integration.upstream.conftest import call, hostile, opened, recorder, world
 from tests.servers import ROOT
 
 pytestmark = pytest.mark.anyio
@@ -116,7 +118,20 @@ async def test_a_storm_of_changes_is_listed_once_or_twice() -> None:
         await call(upstreams, "bad.storm")
         while "after_the_storm" not in {tool.name for tool in upstreams.tools}:
             await anyio.sleep(0.01)
-        assert await call(upstreams, "bad.echo", a=1) == {"a": 1}
+        (count,) = await call(upstreams, "bad.listings")
+        assert count <= 3  # at first, and at most twice for five thousand messages
+
+
+async def test_a_server_that_falls_silent_while_idle_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supervise, "_CHECK_SECONDS", 0.2)
+    events, emit = recorder()
+    with anyio.fail_after(30):
+        async with open_upstreams({"bad": hostile(health_seconds=0.1)}, world(emit=emit)) as upstreams:
+            first = await call(upstreams, "bad.pid")
+            await call(upstreams, "bad.stop_reading")
+            while events.count(ServerChanged(server="bad", state="ready")) < 2:
+                await anyio.sleep(0.01)
+            assert await call(upstreams, "bad.pid") != first
 
 
 async def test_only_included_tools_are_offered() -> None:
@@ -172,14 +187,16 @@ async def test_a_server_sees_only_what_its_configuration_gives_it(monkeypatch: p
 async def test_a_secret_is_in_no_error_and_no_status(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOKEN_HERE", "s3cr3t-value")
     config = hostile(env={"API_TOKEN": "${env:TOKEN_HERE}"})
-    async with opened(bad=config) as upstreams:
-        with pytest.raises(Exception, match="it broke with \\*\\*\\*"):
-            await call(upstreams, "bad.fail")
-        with pytest.raises(UpstreamUnavailable):
-            await call(upstreams, "bad.whisper")
-        while upstreams["bad"].status.error is None:
-            await anyio.sleep(0.01)
-        assert "cannot use ***" in upstreams["bad"].status.error
+    events, emit = recorder()
+    with anyio.fail_after(30):
+        async with open_upstreams({"bad": config}, world(emit=emit)) as upstreams:
+            with pytest.raises(ToolFailed, match=r"it broke with \*\*\*"):
+                await call(upstreams, "bad.fail")
+            with pytest.raises(UpstreamUnavailable):
+                await call(upstreams, "bad.whisper")
+            await call(upstreams, "bad.echo")
+    errors = [event.error for event in events if isinstance(event, ServerChanged) and event.error]
+    assert errors == ["bad closed the connection; it said: fatal: cannot use ***"]
     assert "s3cr3t-value" not in repr(config)
 
 

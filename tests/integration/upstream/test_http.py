@@ -109,3 +109,10 @@ async def test_a_reference_that_leads_nowhere_is_named() -> None:
     async with opened(bad=config) as upstreams:
         with pytest.raises(UpstreamUnavailable, match="NOT_SET"):
             await call(upstreams, "bad.echo")
+
+
+async def test_a_session_that_the_server_forgot_is_opened_anew_and_the_call_is_sent_again() -> None:
+    async with web() as at, opened(old=ServerConfig(url=at["plain"] + "/forgetful", era="legacy")) as upstreams:
+        assert await call(upstreams, "old.echo") == "fine"
+        await call(upstreams, "old.away")
+        assert await call(upstreams, "old.echo") == "fine"
