@@ -106,6 +106,7 @@ async def stdio_transport(program: Program, *, warden: Warden, words: LastWords)
     finally:
         with anyio.CancelScope(shield=True):
             _kill_group(process.pid)
+            await _reaped(process)
             await warden.release(process.pid)
             for stream in (inbound, read, write, outbound):
                 stream.close()
@@ -207,6 +208,13 @@ async def _exited(process: Process) -> None:
         await anyio.wait_readable(handle)
     finally:
         os.close(handle)
+
+
+async def _reaped(process: Process) -> None:
+    # Closing the transport before asyncio has collected the exit status would make it warn about an unknown child.
+    with anyio.move_on_after(_GRACE):
+        while process.returncode is None:
+            await anyio.sleep(0.005)
 
 
 async def _stop(process: Process) -> None:
