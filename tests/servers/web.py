@@ -52,6 +52,18 @@ def tools(server: MCPServer) -> MCPServer:
         await ctx.notify_tools_changed()
         return "grown"
 
+    together: list[asyncio.Event] = []
+
+    @server.tool()
+    async def meet() -> str:
+        """Returns only once a second call is here too."""
+        together.append(asyncio.Event())
+        if len(together) > 1:
+            for event in together:
+                event.set()
+        await together[0].wait()
+        return "met"
+
     return server
 
 
@@ -237,7 +249,7 @@ async def main() -> None:
     apps = {
         "plain": Starlette(routes=routes, lifespan=lambda _app: plain.session_manager.run()),
         "issuer": issuer.app(),
-        "locked": locked.streamable_http_app(),
+        "locked": locked.streamable_http_app(json_response=True),
     }
     print(json.dumps(at), flush=True)
     servers = {name: uvicorn.Server(uvicorn.Config(app, log_level="error")) for name, app in apps.items()}

@@ -10,6 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import anyio
 import anyio.to_thread
+import httpx2
 from anyio.abc import SocketAttribute, SocketStream
 from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider, OAuthFlowError
 from mcp.shared.auth import (
@@ -70,8 +71,11 @@ class _Storage:
     async def get_tokens(self) -> OAuthToken | None:
         record = await self.record()
         self._recall(record)
-        if record.tokens and record.expires_at and record.expires_at - _EARLY <= self._clock():
-            # The SDK does not keep the end of a token: an empty one makes it refresh instead of asking a person again.
+        ends = record.expires_at - _EARLY if record.expires_at else None
+        if self.provider:
+            self.provider.context.token_expiry_time = ends  # the SDK does not keep it, and would ask a person again
+        if record.tokens and ends and ends <= self._clock():
+            # An empty token makes the SDK refresh at once.
             return record.tokens.model_copy(update={"access_token": ""})
         return record.tokens
 
@@ -139,6 +143,31 @@ def login_provider(
     )
     storage.provider = provider
     return provider
+
+
+class SharedLogin(httpx2.Auth):
+    """The SDK's client lets one request through at a time; with a token that is good, ours go side by side."""
+
+    def __init__(self, provider: OAuthClientProvider) -> None:
+        self._provider = provider
+
+    async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        """Send with the token at hand; whatever is not that simple goes the SDK's way."""
+        context = self._provider.context
+        if context.is_token_valid() and context.current_tokens:
+            request.headers["Authorization"] = f"Bearer {context.current_tokens.access_token}"
+            response = yield request
+            if response.status_code not in (401, 403):
+                return
+        flow = self._provider.async_auth_flow(request)
+        try:
+            outgoing = await anext(flow)
+            while True:
+                outgoing = await flow.asend((yield outgoing))
+        except StopAsyncIteration:
+            return
+        finally:
+            await flow.aclose()
 
 
 async def _nobody_to_show(_url: str) -> None:

@@ -15,7 +15,7 @@ import anyio.to_thread
 from gristmill.config_servers import ServerConfig
 from gristmill.errors import ConfigError
 from gristmill.events import Emit, ignore
-from gristmill.upstream.auth import Browser, login_provider, open_browser
+from gristmill.upstream.auth import Browser, SharedLogin, login_provider, open_browser
 from gristmill.upstream.base import Ask, Broken, Upstream, Upstreams
 from gristmill.upstream.breaker import Dice
 from gristmill.upstream.connection import Dial, Hooks, open_connection
@@ -191,7 +191,7 @@ def address_of(
     if config.oauth is not None:
         if tokens is None:
             raise ConfigError(f"{name} needs a login, and there is no place to keep its tokens")
-        auth = login_provider(url, config.oauth, secrets, tokens(name), browser=browser)
+        auth = SharedLogin(login_provider(url, config.oauth, secrets, tokens(name), browser=browser))
     return Address(
         url=url,
         headers={key: secrets.resolve(value) for key, value in config.headers.items()},

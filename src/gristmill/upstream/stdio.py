@@ -213,7 +213,7 @@ async def _exited(process: Process) -> None:
 async def _reaped(process: Process) -> None:
     # Closing the transport before asyncio has collected the exit status would make it warn about an unknown child.
     with anyio.move_on_after(_GRACE):
-        while process.returncode is None:
+        while process.returncode is None:  # noqa: ASYNC110  # set by a watcher that tells nobody
             await anyio.sleep(0.005)
 
 

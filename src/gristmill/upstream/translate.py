@@ -12,6 +12,7 @@ from mcp_types import (
     CONNECTION_CLOSED,
     INVALID_REQUEST,
     MISSING_REQUIRED_CLIENT_CAPABILITY,
+    PARSE_ERROR,
     REQUEST_TIMEOUT,
     UNSUPPORTED_PROTOCOL_VERSION,
 )
@@ -84,6 +85,8 @@ def _from_protocol(error: MCPError, server: str) -> Error:
         return UpstreamTimeout(f"{server} did not answer in time")
     if error.code == CONNECTION_CLOSED or error.message == SESSION_LOST:
         return UpstreamUnavailable(f"{server} closed the connection: {message}")
+    if error.code == PARSE_ERROR:
+        return UpstreamError(f"{server} answered something that cannot be read: {message}")
     if error.code == TOO_LARGE:
         return UpstreamError(f"{server}: {message}; raise message_mb under [servers.{server}] to read it")
     if error.code == INVALID_REQUEST and error.message in _REFUSED:

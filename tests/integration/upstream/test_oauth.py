@@ -1,6 +1,8 @@
 """A server behind OAuth, with an issuer at another address, and a person played by an HTTP client."""
 
+import json
 import stat
+import time
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +51,7 @@ async def test_a_login_is_kept_encrypted_and_used_by_the_next_start(tmp_path: Pa
     async with web() as at:
         config = _locked(at)
         count = await login("crm", config, Secrets(environ={}), _place(tmp_path), _approve)
-        assert count == 5
+        assert count == 6
         file = tmp_path / "crm.tokens"
         assert b"access_token" not in file.read_bytes()
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -66,6 +68,34 @@ async def test_a_token_that_is_over_is_refreshed_at_its_issuer_after_a_restart(t
             assert await call(upstreams, "crm.add", a=1, b=2) == {"result": 3}
         stats = await _stats(at)
         assert (stats["authorize"], stats["refresh"] > 0) == (1, True)
+
+
+async def test_a_token_that_ends_while_we_run_is_refreshed(tmp_path: Path) -> None:
+    async with web("short") as at:
+        config = _locked(at)
+        store = _place(tmp_path)("crm")
+        await login("crm", config, Secrets(environ={}), _place(tmp_path), _approve)
+        record = json.loads(store.read())
+        store.write(json.dumps(record | {"expires_at": time.time() + 32}))  # good now, over in two seconds
+        async with open_upstreams({"crm": config}, world(tokens=_place(tmp_path))) as upstreams:
+            await call(upstreams, "crm.add", a=1, b=2)
+            assert (await _stats(at))["refresh"] == 0
+            while (await _stats(at))["refresh"] == 0:
+                assert await call(upstreams, "crm.add", a=1, b=2) == {"result": 3}
+                await anyio.sleep(0.1)
+
+
+async def test_calls_behind_a_login_go_side_by_side(tmp_path: Path) -> None:
+    async with web() as at:
+        config = _locked(at).model_copy(update={"call_seconds": 10})
+        await login("crm", config, Secrets(environ={}), _place(tmp_path), _approve)
+        async with (
+            open_upstreams({"crm": config}, world(tokens=_place(tmp_path))) as upstreams,
+            anyio.create_task_group() as tasks,
+        ):
+            await call(upstreams, "crm.add", a=1, b=2)
+            for _ in range(2):
+                tasks.start_soon(call, upstreams, "crm.meet")
 
 
 async def test_a_client_id_metadata_document_makes_registration_unnecessary(tmp_path: Path) -> None:
