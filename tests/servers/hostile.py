@@ -84,6 +84,8 @@ def list_page(request: dict[str, Any]) -> None:
         answer(request, {"tools": tools(), "nextCursor": "again"})
     else:
         answer(request, {"tools": tools()})
+    if "restless" in WORDS:  # every listing is followed by the news that it is out of date
+        notify("notifications/tools/list_changed")
 
 
 def call(request: dict[str, Any]) -> None:

@@ -122,6 +122,14 @@ async def test_a_storm_of_changes_is_listed_once_or_twice() -> None:
         assert count <= 3  # at first, and at most twice for five thousand messages
 
 
+async def test_a_list_that_is_always_out_of_date_is_not_listed_all_the_time() -> None:
+    async with opened(bad=hostile("restless")) as upstreams:
+        for _ in range(300):
+            await call(upstreams, "bad.echo")
+        (count,) = await call(upstreams, "bad.listings")
+        assert count < 30  # about one a second; without a pause it would be as many as calls
+
+
 async def test_a_server_that_falls_silent_while_idle_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(supervise, "_CHECK_SECONDS", 0.2)
     events, emit = recorder()
