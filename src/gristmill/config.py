@@ -13,6 +13,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
+from gristmill.config_clients import read_client_config
+from gristmill.config_servers import ServersConfig
 from gristmill.errors import ConfigError
 from gristmill.model import Limits
 
@@ -122,8 +124,11 @@ class Config(BaseSettings):
         env_prefix="GRISTMILL_",
         env_nested_delimiter="__",
         use_attribute_docstrings=True,
+        hide_input_in_errors=True,
     )
 
+    servers: ServersConfig = Field(default_factory=dict)
+    """Tool servers by name. Empty offers no tools."""
     sandbox: SandboxConfig = SandboxConfig()
     """Where code runs."""
     store: StoreConfig = StoreConfig()
@@ -149,6 +154,8 @@ class Config(BaseSettings):
 
 def load_config(file: str | Path | None = None, **overrides: Mapping[str, Any]) -> Config:
     """Read ``file`` (or ``gristmill.toml`` here, if there is one) and the environment.
+
+    A client's own file (`.mcp.json`, `claude_desktop_config.json` and their kin) is taken as the `servers` section.
 
     Raises:
         ConfigError: a file that cannot be read, an unknown key, a value out of range.
@@ -179,11 +186,21 @@ def _read(file: str | Path | None) -> dict[str, Any]:
     if file is None and not path.exists():
         return {}
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        is_ours = path.suffix == ".toml" and "[mcp_servers" not in text
+        return tomllib.loads(text) if is_ours else _read_client(text, path)
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is not valid TOML: {error}") from None
+
+
+def _read_client(text: str, path: Path) -> dict[str, Any]:
+    found = read_client_config(text, file=path.name)
+    if found.secrets:
+        names = ", ".join(secret.name for secret in found.secrets)
+        raise ConfigError(f"{path} holds secrets in plain text ({names}); `gristmill import {path}` moves them to the keyring")
+    return {"servers": {name: server.model_dump(exclude_unset=True) for name, server in found.servers.items()}}
 
 
 def _explain(error: ValidationError, file: str | Path | None) -> str:

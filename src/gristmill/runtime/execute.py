@@ -8,6 +8,7 @@ from gristmill.events import Emit
 from gristmill.guard.validate import check
 from gristmill.model import Execution, Outcome, Report
 from gristmill.runtime.broker import compose
+from gristmill.runtime.positional import NamePositional
 from gristmill.runtime.rooms import Rooms
 from gristmill.sandbox.base import Job, Sandbox
 
@@ -28,10 +29,16 @@ async def execute(rooms: Rooms, execution: Execution, emit: Emit) -> Outcome:
 
 async def _run(rooms: Rooms, execution: Execution, emit: Emit) -> Report:
     job = Job(
-        execution=execution.id, code=execution.code, limits=execution.limits, context=execution.context, session=execution.session
+        execution=execution.id,
+        code=execution.code,
+        limits=execution.limits,
+        context=execution.context,
+        session=execution.session,
+        modules=rooms.library.modules,
     )
+    layers = (NamePositional(rooms.library.find),)
     async with _sandbox(rooms, execution) as sandbox:
-        return await sandbox.run(job, compose((), rooms.upstream), emit)
+        return await sandbox.run(job, compose(layers, rooms.upstreams), emit)
 
 
 @asynccontextmanager
