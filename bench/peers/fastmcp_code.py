@@ -1,0 +1,76 @@
+"""FastMCP's code mode: its ``execute`` tool called in process, with local tools, which is the fastest way it has."""
+
+import time
+
+import speak
+import toolset
+from fastmcp import FastMCP
+from fastmcp.experimental.transforms.code_mode import CodeMode
+
+PREAMBLE = """
+async def {name}(**arguments):
+    answer = await call_tool("{name}", arguments)
+    return answer["result"] if "result" in answer else answer
+"""
+
+
+def server(extra=0):
+    """A server in code mode with our tools, and ``extra`` more."""
+    mcp = FastMCP("bench", transforms=[CodeMode(max_tool_calls=None)])
+    for key, function in toolset.TOOLS.items():
+        mcp.tool(_typed(key, function), name=key.replace(".", "_"))
+    for number in range(extra):
+        mcp.tool(toolset.filler, name=f"filler_{number}")
+    return mcp
+
+
+def _typed(key, function):
+    """It makes structured results only where a return type is declared."""
+    returns = {"bench.rows": list, "shop.list_orders": list, "crm.find": dict, "crm.get_customer": dict}
+    function.__annotations__["return"] = returns.get(key, int)
+    return function
+
+
+class Code(speak.Peer):
+    """One ``execute`` per run."""
+
+    async def open(self):
+        self.mcp = server()
+        self.crowded = None
+
+    async def _execute(self, code, mcp=None):
+        done = await (mcp or self.mcp).call_tool("execute", {"code": code})
+        return done.structured_content["result"] if done.structured_content else None
+
+    async def fresh(self, code):
+        await self._execute(code)
+
+    async def snippet(self, code):
+        text = speak.rename_tools(code, awaited=True)
+        names = {key.replace(".", "_") for key in toolset.TOOLS}
+        used = [PREAMBLE.format(name=name) for name in sorted(names) if f"{name}(" in text]
+        return await self._execute("".join(used) + text)
+
+    async def calls(self, count):
+        return [await self._mean(count, self.mcp)]
+
+    async def calls_of_3000(self, count):
+        self.crowded = self.crowded or server(extra=3_000 - len(toolset.TOOLS))
+        return [await self._mean(count, self.crowded)]
+
+    async def _mean(self, count, mcp):
+        started = time.perf_counter()
+        await self._execute(f'for n in range({count}):\n    await call_tool("bench_echo", {{"x": n}})', mcp)
+        return (time.perf_counter() - started) / count
+
+    async def parallel(self):
+        code = 'import asyncio\nr = await asyncio.gather(*[call_tool("bench_slow", {"i": i}) for i in range(100)])\nreturn [x["result"] for x in r]'
+        return await self._execute(code)
+
+    async def rows(self):
+        code = 'totals = {}\nanswer = await call_tool("bench_rows", {})\nfor row in answer["result"]:\n    if row["open"]:\n        totals[row["region"]] = totals.get(row["region"], 0) + row["amount"]\nreturn totals'
+        return await self._execute(code)
+
+
+if __name__ == "__main__":
+    speak.main(Code(), notes="execute called in process, local tools; runs pydantic-monty, a subset of Python")

@@ -1,0 +1,66 @@
+"""The tools that every candidate is given: plain functions, the same for all. Standard library only, for it runs in every venv."""
+
+import asyncio
+
+COUNTRIES = ("DE", "FR", "IT", "ES")
+ROWS = 10_000
+
+
+def echo(x):
+    """The smallest tool."""
+    return x
+
+
+async def slow(i):
+    """A tool that takes as long as a quick server does."""
+    await asyncio.sleep(0.05)
+    return i
+
+
+def rows():
+    """10,000 rows, 2 MB as JSON."""
+    return [
+        {"id": n, "region": COUNTRIES[n % 4], "amount": (n * 7919) % 1000, "open": n % 3 == 0, "note": "x" * 130} for n in range(ROWS)
+    ]
+
+
+def find(id):  # noqa: A002 - as a server would call it
+    """A customer."""
+    return {"id": id, "name": f"Customer {id}", "country": COUNTRIES[id % 4]}
+
+
+async def get_customer(id):  # noqa: A002 - as a server would call it
+    """A customer, asynchronously."""
+    await asyncio.sleep(0)
+    return find(id)
+
+
+def get_price(id):  # noqa: A002 - as a server would call it
+    """The price of a product."""
+    return 10 + id
+
+
+def list_orders(days):
+    """A month of orders, always the same."""
+    return [
+        {"id": n, "customer": n % 97, "total": round(5 + (n * 37 % 4_000) / 13, 2), "days": n * 7919 % days} for n in range(500)
+    ]
+
+
+def filler(x):
+    """One of the thousands that fill a catalogue."""
+    return x
+
+
+TOOLS = {
+    "bench.echo": echo,
+    "bench.slow": slow,
+    "bench.rows": rows,
+    "crm.find": find,
+    "crm.get_customer": get_customer,
+    "shop.get_price": get_price,
+    "shop.list_orders": list_orders,
+}
+ROWS_EXPECTED = {
+    country: sum(row["amount"] for row in rows() if row["open"] and row["region"] == country) for country in sorted(COUNTRIES)
+}
