@@ -11,11 +11,10 @@ from RestrictedPython.Guards import full_write_guard, guarded_iter_unpack_sequen
 from RestrictedPython.PrintCollector import PrintCollector
 
 sys.path += sys.argv[1:3]
-import toolset  # noqa: E402 - made importable above
 
 HARMLESS = (
     "asyncio bisect collections csv dataclasses datetime decimal enum fractions functools hashlib heapq io itertools json logging"
-    " math operator pandas random re statistics string textwrap typing uuid base64 contextlib zoneinfo"
+    " math operator pandas random re statistics string textwrap typing uuid base64 contextlib zoneinfo _strptime"
 ).split()
 IN_PLACE = {"+=": operator.iadd, "-=": operator.isub, "*=": operator.imul, "/=": operator.itruediv, "//=": operator.ifloordiv}
 
@@ -41,9 +40,14 @@ scope = {
     "_unpack_sequence_": guarded_unpack_sequence,
     "_write_": full_write_guard,
     "_inplacevar_": lambda op, x, y: IN_PLACE[op](x, y),
-    **{key.replace(".", "_"): function for key, function in toolset.TOOLS.items()},
+    "_apply_": lambda function, *args, **kwargs: function(*args, **kwargs),
 }
-tree = ast.parse(sys.stdin.read())
+text = sys.stdin.read()
+if any(f"{server}_" in text for server in ("bench", "crm", "shop")):
+    import toolset
+
+    scope |= {key.replace(".", "_"): function for key, function in toolset.TOOLS.items()}
+tree = ast.parse(text)
 if tree.body and isinstance(tree.body[-1], ast.Expr):
     tree.body[-1] = ast.Assign([ast.Name("result", ast.Store())], tree.body[-1].value)
 code = compile_restricted(ast.unparse(ast.fix_missing_locations(tree)), "<code>", "exec")

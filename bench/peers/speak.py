@@ -151,7 +151,7 @@ class Measuring:
 
     async def rows(self):
         if self.peer.rows:
-            assert await self.peer.rows() == toolset.ROWS_EXPECTED
+            assert await self.peer.rows() == toolset.rows_expected()
             values = await self._timed(self.peer.rows, self._count(15, 4), warm=1)
             self.say(figure="rows", unit="ms", **quantiles(values, 1e3))
 
