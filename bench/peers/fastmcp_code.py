@@ -2,7 +2,6 @@
 
 import json
 import time
-from typing import Any
 
 import speak
 import toolset
@@ -20,17 +19,10 @@ def server(extra=0):
     """A server in code mode with our tools, and ``extra`` more."""
     mcp = FastMCP("bench", transforms=[CodeMode(max_tool_calls=None)])
     for key, function in toolset.TOOLS.items():
-        mcp.tool(_typed(key, function), name=key.replace(".", "_"))
+        mcp.tool(function, name=key.replace(".", "_"))
     for number in range(extra):
         mcp.tool(toolset.filler, name=f"filler_{number}")
     return mcp
-
-
-def _typed(key, function):
-    """It makes structured results only where a return type is declared."""
-    returns = {"bench.rows": list[dict[str, Any]], "shop.list_orders": list[dict[str, Any]], "crm.find": dict, "crm.get_customer": dict}
-    function.__annotations__["return"] = returns.get(key, int)
-    return function
 
 
 class Code(speak.Peer):

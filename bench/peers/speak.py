@@ -10,13 +10,13 @@ import asyncio
 import json
 import os
 import platform
-import statistics
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 import toolset
+from corpus import judge, load_snippets, quantiles
 
 FRESH = "print(1+1)"
 PAUSE = 0.005
@@ -78,15 +78,6 @@ async def _one(peer, say):
     await peer.fresh(FRESH)
     say(first=True)
     await peer.close()
-
-
-def quantiles(values, scale=1.0):
-    """The quantiles that are kept of a list of seconds."""
-    values = sorted(value * scale for value in values)
-    cut = {f"p{p}": values[min(len(values) - 1, int(len(values) * p / 100))] for p in (5, 25, 50, 75, 95, 99)}
-    return {
-        "n": len(values), "min": values[0], "max": values[-1], "mean": statistics.fmean(values), **cut
-    }  # fmt: skip
 
 
 class Measuring:
@@ -195,21 +186,9 @@ class Measuring:
         try:
             async with asyncio.timeout(30):
                 value = await self.peer.snippet(code)
-            if json.loads(json.dumps(value)) == expected:
-                return "ok"
-            return f"wrong result: {value!r}"[:200]
+            return judge(value, expected)
         except BaseException as error:
             return f"{type(error).__name__}: {error}"[:200]
-
-
-def load_snippets():
-    """Name -> (program, expected value). The expectation stands in the file's second line."""
-    found = {}
-    for path in sorted((HERE.parent / "snippets").glob("*.py")):
-        text = path.read_text(encoding="utf-8")
-        expected = next(line for line in text.splitlines() if line.startswith("# expect: "))
-        found[path.stem] = (text, json.loads(expected.removeprefix("# expect: ")))
-    return found
 
 
 def rename_tools(code, awaited):
