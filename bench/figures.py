@@ -70,7 +70,7 @@ FIGURES = (
     ),
     Figure(
         name="cold", title="cold start to first result", unit="ms", bar=300.0,
-        method="a new process from its start to the line that says the first result is there: interpreter, imports, runtime, one run",
+        method="a new process from its start to its first result: interpreter, imports, runtime, one run",
     ),
     Figure(
         name="cold_pandas", title="cold start, pandas preloaded", unit="ms",

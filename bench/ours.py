@@ -1,4 +1,4 @@
-"""Gristmill's own figures, measured in this process: ``python -m bench.ours --figures fresh,kept``. Speaks the peers' protocol."""
+"""Gristmill's own figures, measured in this process: ``python -m bench.ours --figures fresh,kept``; speaks as the peers do."""
 
 import argparse
 import asyncio
@@ -7,7 +7,7 @@ import os
 import platform
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any
 from bench import memory
 from bench.install import PACKAGES
 from bench.peers import toolset
-from bench.peers.corpus import judge, load_snippets, quantiles
+from bench.peers.corpus import AGGREGATE, judge, load_snippets, quantiles
 from gristmill import Config, Outcome, Runtime
 from gristmill.config import SandboxConfig, StoreConfig
 from gristmill.runtime.build import open_rooms
@@ -49,14 +49,7 @@ async def measure():
 await measure()
 """
 PARALLEL = "import asyncio\nfrom servers import bench\nawait asyncio.gather(*[bench.slow(i=i) for i in range(100)])"
-ROWS = """
-from servers import bench
-totals = {}
-for row in bench.rows():
-    if row["open"]:
-        totals[row["region"]] = totals.get(row["region"], 0) + row["amount"]
-totals
-"""
+ROWS = "from servers import bench" + AGGREGATE.replace("ROWS", "bench.rows()") + "totals"
 PANDAS = "import pandas as pd\npd.DataFrame({'a': [1, 2, 1], 'b': [3, 4, 5]}).groupby('a')['b'].sum().to_dict()"
 
 
@@ -81,17 +74,19 @@ class Opened:
 
 
 @asynccontextmanager
-async def opened(tools: Mapping[str, Callable[..., Any]] | None = None, **sandbox: Any) -> AsyncIterator[Opened]:
+async def opened(tools: Mapping[str, Callable[..., Any]] | None = None, **sandbox: Any) -> AsyncGenerator[Opened]:
     """A runtime with default settings but for ``sandbox``."""
     with tempfile.TemporaryDirectory() as folder:
-        config = Config(sandbox=SandboxConfig(**{"warm": WARM, **sandbox}), store=StoreConfig(path=Path(folder)))
+        config = Config(sandbox=SandboxConfig.model_validate({"warm": WARM, **sandbox}), store=StoreConfig(path=Path(folder)))
         async with open_rooms(config, tools if tools is not None else toolset.TOOLS) as rooms:
             assert isinstance(rooms.pool, LinuxPool)
             await rooms.pool.filled()
             yield Opened(runtime=Runtime(rooms), pool=rooms.pool)
 
 
-async def timed(count: int, run: Callable[[], Awaitable[object]], before: Callable[[], Awaitable[None]], warm_up: int = 10) -> list[float]:
+async def timed(
+    count: int, run: Callable[[], Awaitable[object]], before: Callable[[], Awaitable[None]], warm_up: int = 10
+) -> list[float]:
     """Seconds of each of ``count`` runs."""
     times: list[float] = []
     for index in range(warm_up + count):

@@ -7,6 +7,7 @@ a busy machine: it is what a run costs whoever else is running.
 import argparse
 import asyncio
 import cProfile
+import inspect
 import os
 import pstats
 import statistics
@@ -41,7 +42,7 @@ def watch(owner: type, method: str, marks: Marks, *, before: str = "", after: st
     """Mark the moments at which ``method`` begins and ends."""
     original: Callable[..., Any] = getattr(owner, method)
 
-    if asyncio.iscoroutinefunction(original):
+    if inspect.iscoroutinefunction(original):
 
         async def awaited(*args: Any, **kwargs: Any) -> Any:
             if before:

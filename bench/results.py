@@ -55,7 +55,7 @@ class Results:
 
 def empty(machine: dict[str, Any], commit: str, date: str, *, quick: bool) -> dict[str, Any]:
     """A document with every figure's words and no numbers yet."""
-    figures = {
+    figures: dict[str, dict[str, Any]] = {
         figure.name: {
             "title": figure.title, "unit": figure.unit, "method": figure.method, "bar": figure.bar,
             "ratio_bar": figure.ratio_bar, "more_is_better": figure.more_is_better, "values": {},

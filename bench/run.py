@@ -79,7 +79,9 @@ class Bench:
         times: list[float] = []
         for index in range(1 + (3 if self._quick else 15)):
             started = time.perf_counter()
-            with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment, text=True) as process:
+            with subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment, text=True
+            ) as process:
                 assert process.stdout is not None
                 line = process.stdout.readline()
                 taken = time.perf_counter() - started
@@ -114,7 +116,9 @@ def main() -> None:
     names = [figure.name for figure in FIGURES]
     parser = argparse.ArgumentParser(prog="python -m bench.run", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer rounds: to see that it works, not to quote")
-    parser.add_argument("--only", action="append", metavar="NAME", help=f"a figure ({', '.join(names)}) or a peer; may be repeated")
+    parser.add_argument(
+        "--only", action="append", metavar="NAME", help=f"a figure ({', '.join(names)}) or a peer; may be repeated"
+    )
     parser.add_argument("--json", action="store_true", help="print the document instead of the table")
     options = parser.parse_args()
     only = set(options.only or [])

@@ -8,6 +8,13 @@ from typing import Any
 
 SNIPPETS = Path(__file__).parents[1] / "snippets"
 EXPECT = "# expect: "
+AGGREGATE = """
+totals = {}
+for row in ROWS:
+    if row["open"]:
+        totals[row["region"]] = totals.get(row["region"], 0) + row["amount"]
+"""
+"""What is done with 10,000 rows; ``ROWS`` stands for the way to get them."""
 PERCENT = (5, 25, 50, 75, 95, 99)
 
 

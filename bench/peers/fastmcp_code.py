@@ -5,6 +5,7 @@ import time
 
 import speak
 import toolset
+from corpus import AGGREGATE
 from fastmcp import FastMCP
 from fastmcp.experimental.transforms.code_mode import CodeMode
 
@@ -59,12 +60,13 @@ class Code(speak.Peer):
         return (time.perf_counter() - started) / count
 
     async def parallel(self):
-        code = 'import asyncio\nr = await asyncio.gather(*[call_tool("bench_slow", {"i": i}) for i in range(100)])\nreturn [x["result"] for x in r]'
+        code = 'import asyncio\nanswers = await asyncio.gather(*[call_tool("bench_slow", {"i": i}) for i in range(100)])\n'
+        code += 'return [answer["result"] for answer in answers]'
         return await self._execute(code)
 
     async def rows(self):
-        code = 'totals = {}\nanswer = await call_tool("bench_rows", {})\nfor row in answer["result"]:\n    if row["open"]:\n        totals[row["region"]] = totals.get(row["region"], 0) + row["amount"]\nreturn totals'
-        return await self._execute(code)
+        code = AGGREGATE.replace("ROWS", '(await call_tool("bench_rows", {}))["result"]')
+        return await self._execute(code + "return totals")
 
 
 if __name__ == "__main__":

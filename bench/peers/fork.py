@@ -7,7 +7,9 @@ import sys
 
 import speak
 
-MODULES = "argparse asyncio collections csv dataclasses datetime decimal enum fractions functools hashlib heapq itertools json logging"
+MODULES = (
+    "argparse asyncio collections csv dataclasses datetime decimal enum fractions functools hashlib heapq itertools json logging"
+)
 MODULES += " math pathlib random re sqlite3 statistics string subprocess tempfile textwrap threading typing uuid zipfile zoneinfo"
 
 

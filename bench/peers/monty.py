@@ -5,6 +5,7 @@ import time
 import pydantic_monty
 import speak
 import toolset
+from corpus import AGGREGATE
 
 
 def modules():
@@ -63,7 +64,7 @@ class Monty(speak.Peer):
         return await self._run(code, external_lookup={"slow": toolset.slow})
 
     async def rows(self):
-        code = 'totals = {}\nfor row in rows():\n    if row["open"]:\n        totals[row["region"]] = totals.get(row["region"], 0) + row["amount"]\ntotals'
+        code = AGGREGATE.replace("ROWS", "rows()") + "totals"
         return await self._run(code, external_lookup={"rows": toolset.rows})
 
 

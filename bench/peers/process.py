@@ -6,6 +6,7 @@ import subprocess
 
 import speak
 import toolset
+from corpus import AGGREGATE
 
 CALLS = """
 import time
@@ -17,14 +18,7 @@ for n in range({count}):
     times.append(time.perf_counter() - started)
 times
 """
-ROWS = """
-from servers import bench
-totals = {}
-for row in bench.rows():
-    if row["open"]:
-        totals[row["region"]] = totals.get(row["region"], 0) + row["amount"]
-totals
-"""
+ROWS = "from servers import bench" + AGGREGATE.replace("ROWS", "bench.rows()") + "totals"
 
 
 class ProcessPeer(speak.Peer):

@@ -26,8 +26,18 @@ def guarded_import(name, *args, **kwargs):
     return __import__(name, *args, **kwargs)
 
 
-builtins = {**safe_builtins, **limited_builtins, **utility_builtins, "__import__": guarded_import, "__build_class__": __build_class__}
-builtins |= {name: getattr(__import__("builtins"), name) for name in "all any dict enumerate filter iter list map max min next reversed set sum super property staticmethod classmethod type frozenset".split()}
+builtins = {
+    **safe_builtins,
+    **limited_builtins,
+    **utility_builtins,
+    "__import__": guarded_import,
+    "__build_class__": __build_class__,
+}
+MORE = (
+    "all any classmethod dict enumerate filter frozenset iter list map max min next property reversed set"
+    " staticmethod sum super type"
+).split()
+builtins |= {name: getattr(__import__("builtins"), name) for name in MORE}
 scope = {
     "__builtins__": builtins,
     "__name__": "__main__",

@@ -6,13 +6,14 @@ import time
 
 import speak
 import toolset
+from corpus import AGGREGATE
 
 sys.path.append(speak.packages_folder())
-from smolagents.local_python_executor import LocalPythonExecutor  # noqa: E402 - finds pandas only after the line above
+from smolagents.local_python_executor import LocalPythonExecutor
 
 PURE = (
-    "asyncio base64 bisect contextlib csv dataclasses decimal enum fractions functools hashlib heapq io json logging operator string"
-    " textwrap typing uuid zoneinfo"
+    "asyncio base64 bisect contextlib csv dataclasses decimal enum fractions functools hashlib heapq io json logging operator"
+    " string textwrap typing uuid zoneinfo"
 ).split()
 
 
@@ -50,7 +51,7 @@ class Smol(speak.Peer):
         return (await asyncio.to_thread(self._executor(), text)).output
 
     async def rows(self):
-        code = 'totals = {}\nfor row in bench_rows():\n    if row["open"]:\n        totals[row["region"]] = totals.get(row["region"], 0) + row["amount"]\ntotals'
+        code = AGGREGATE.replace("ROWS", "bench_rows()") + "totals"
         return self._executor()(code).output
 
     async def calls(self, count):

@@ -1,7 +1,7 @@
 """How a peer is measured and how it reports: one small adapter per peer, one way of measuring for all.
 
-A peer's script builds a ``Peer`` and calls ``main``. What it can do it implements; what it cannot do stays None and is reported as
-such. Reports are JSON lines on the script's original standard output; whatever the peer prints itself goes nowhere.
+A peer's script builds a ``Peer`` and calls ``main``. What it can do it implements; what it cannot do stays None and is left out.
+Reports are JSON lines on the script's original standard output; whatever the peer prints itself goes nowhere.
 """
 
 import argparse
@@ -89,7 +89,18 @@ class Measuring:
     async def all(self):
         await self.peer.open()
         try:
-            for name in ("fresh", "kept", "call_sync", "call_3000", "parallel", "rows", "rate_2", "rate_32", "rate_256", "snippets"):
+            for name in (
+                "fresh",
+                "kept",
+                "call_sync",
+                "call_3000",
+                "parallel",
+                "rows",
+                "rate_2",
+                "rate_32",
+                "rate_256",
+                "snippets",
+            ):
                 if self.figures and name not in self.figures:
                     continue
                 self.say(progress=name)
@@ -192,7 +203,7 @@ class Measuring:
 
 
 def rename_tools(code, awaited):
-    """``crm.find(id=1)`` as ``crm_find(id=1)``, for peers that know functions only; with ``awaited``, as ``await crm_find(id=1)``."""
+    """``crm.find(id=1)`` as ``crm_find(id=1)``, for peers that know functions only; ``awaited`` puts an await before it."""
     tree = ast.parse(code)
     tree.body = [node for node in tree.body if not (isinstance(node, ast.ImportFrom) and node.module == "servers")]
     return ast.unparse(ast.fix_missing_locations(_Rename(awaited).visit(tree)))

@@ -1,4 +1,4 @@
-"""The tools that every candidate is given: plain functions, the same for all. Standard library only, for it runs in every venv."""
+"""The tools that every candidate is given: plain functions, the same for all. Standard library only."""
 
 from collections.abc import Callable
 from typing import Any
@@ -23,7 +23,8 @@ async def slow(i: int) -> int:
 def rows() -> list[dict[str, Any]]:
     """10,000 rows, 2 MB as JSON."""
     return [
-        {"id": n, "region": COUNTRIES[n % 4], "amount": (n * 7919) % 1000, "open": n % 3 == 0, "note": "x" * 130} for n in range(ROWS)
+        {"id": n, "region": COUNTRIES[n % 4], "amount": (n * 7919) % 1000, "open": n % 3 == 0, "note": "x" * 130}
+        for n in range(ROWS)
     ]
 
 
