@@ -1,12 +1,13 @@
 """The one table: figures down, candidates across, each peer with the ratio of ours to it."""
 
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
 from bench.figures import FIGURES, Figure
 from bench.results import Results, show, show_ratio
 
-NARROWEST = 170
+NARROWEST = 205
 
 
 def print_table(results: Results) -> None:
@@ -14,11 +15,13 @@ def print_table(results: Results) -> None:
     console = Console()
     if console.width < NARROWEST:
         console = Console(width=NARROWEST)
-    table = Table(title=f"commit {results.document['commit']}, {results.document['date']}", caption=caption(results))
+    table = Table(
+        title=f"commit {results.document['commit']}, {results.document['date']}", caption=caption(results), box=box.SIMPLE_HEAD
+    )
     for heading in ("figure", "unit", "bar", "gristmill", "p95", ""):
-        table.add_column(heading, justify="left" if heading in ("figure", "unit", "") else "right", no_wrap=heading != "figure")
+        table.add_column(heading, justify="left" if heading in ("figure", "unit", "") else "right", no_wrap=True)
     for peer in results.peers():
-        table.add_column(results.document["peers"][peer]["title"], justify="right")
+        table.add_column(peer, justify="right", no_wrap=True)
     for figure in FIGURES:
         if any(results.found(figure.name, who) for who in results.document["peers"]):
             table.add_row(*_row(results, figure))
