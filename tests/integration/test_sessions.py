@@ -61,6 +61,11 @@ def test_a_crash_of_one_branch_leaves_the_other_alive(runtime: BlockingRuntime) 
     assert (crashed.status, left.state, left.result) == ("crashed", "kept", 5)
 
 
+def test_a_crash_in_a_session_names_its_signal(runtime: BlockingRuntime) -> None:
+    outcome = runtime.execute("import ctypes\nctypes.string_at(0)", session="crash")
+    assert (outcome.status, outcome.error) == ("crashed", "Crashed: the process was killed by SIGSEGV")
+
+
 def test_a_session_without_a_live_interpreter_cannot_be_forked(runtime: BlockingRuntime) -> None:
     with pytest.raises(UnknownSession):
         runtime.fork_session("never-used", "branch-of-nothing")
@@ -110,6 +115,20 @@ def run(test: Callable[[], Coroutine[Any, Any, None]]) -> None:
             await test()
 
     asyncio.run(limited())
+
+
+def test_a_session_can_be_held_forked_and_dropped(state: Path) -> None:
+    async def test() -> None:
+        async with opened(state) as runtime:
+            trunk = runtime.session("held")
+            await trunk.execute("x = 1")
+            branch = await trunk.fork()
+            await branch.execute("x += 1")
+            assert [(await session.execute("x")).result for session in (trunk, branch)] == [1, 2]
+            await branch.drop()
+            assert runtime.sessions_kept == ("held",)
+
+    run(test)
 
 
 def test_an_idle_session_is_dropped(state: Path) -> None:

@@ -87,6 +87,19 @@ def test_at_the_landlock_level_only_threads_can_be_made() -> None:
     assert answer(program, clone, arch=arch, arguments=(0x10000,)) == ALLOW
 
 
+@pytest.mark.parametrize("machine", seccomp.ARCHITECTURES)
+def test_at_the_landlock_level_no_other_process_can_be_named(machine: str) -> None:
+    program, numbers, arch = seccomp.code_filter("landlock", machine), kernel.TABLES[machine], seccomp.ARCHITECTURES[machine]
+
+    def ask(name: str, *arguments: int) -> str:
+        return answer(program, numbers[name], arch=arch, arguments=arguments)
+
+    assert [ask("prlimit64", 0), ask("prlimit64", 1)] == [ALLOW, "EPERM"]
+    assert [ask("sched_setaffinity", 0), ask("sched_setaffinity", 1)] == [ALLOW, "EPERM"]
+    assert [ask("fcntl", 3, command) for command in (1, 4, 8, 10, 15)] == [ALLOW, ALLOW, "EPERM", "EPERM", "EPERM"]
+    assert ask("tgkill", 1, 1, 9) == "EPERM"
+
+
 def test_other_gates_kill() -> None:
     for program in (
         seccomp.code_filter("namespaces", "x86_64"),

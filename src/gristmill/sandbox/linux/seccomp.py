@@ -5,7 +5,7 @@ import errno
 import functools
 import struct
 import tomllib
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,6 @@ from gristmill.sandbox.linux import kernel
 POLICY_FILE = Path(__file__).with_name("seccomp.toml")
 ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 X32_BIT = 0x40000000
-CLONE_THREAD = 0x10000
 
 LOAD, JUMP, EQUAL, GREATER, AT_LEAST, HAS_BITS, RETURN, AND = 0x20, 0x05, 0x15, 0x25, 0x35, 0x45, 0x06, 0x54
 ALLOW, KILL = 0x7FFF0000, 0x80000000
@@ -32,6 +31,7 @@ class Check:
     argument: int
     mask: int = 0xFFFFFFFF
     only: tuple[int, ...] = ()
+    never: tuple[int, ...] = ()
     without_bits: int = 0
     with_bits: int = 0
 
@@ -71,7 +71,8 @@ def policy(level: str) -> Policy:
     rules = [_read_rule(rule) for rule in content["when"]]
     if level == "landlock":
         allow -= set(content["landlock_level"]["without"].split())
-        rules = [_threads_only(rule) if rule.syscall == "clone" else rule for rule in rules]
+        stricter = [_read_rule(rule) for rule in content["landlock_level"]["when"]]
+        rules = [rule for rule in rules if rule.syscall not in {one.syscall for one in stricter}] + stricter
     answers = {name: getattr(errno, code) for name, code in content["answer"].items()}
     return Policy(allow=frozenset(allow), rules=tuple(rules), answers=answers)
 
@@ -82,13 +83,14 @@ def _read_rule(rule: dict[str, Any]) -> Rule:
 
 
 def _read_check(check: dict[str, Any]) -> Check:
-    only = tuple(check.get("only", ()))
-    mask, without_bits = check.get("mask", 0xFFFFFFFF), check.get("without_bits", 0)
-    return Check(argument=check["argument"], mask=mask, only=only, without_bits=without_bits)
-
-
-def _threads_only(rule: Rule) -> Rule:
-    return replace(rule, checks=tuple(replace(check, with_bits=CLONE_THREAD) for check in rule.checks))
+    return Check(
+        argument=check["argument"],
+        mask=check.get("mask", 0xFFFFFFFF),
+        only=tuple(check.get("only", ())),
+        never=tuple(check.get("never", ())),
+        without_bits=check.get("without_bits", 0),
+        with_bits=check.get("with_bits", 0),
+    )
 
 
 def code_filter(level: str, machine: str = kernel.MACHINE) -> bytes:
@@ -186,6 +188,9 @@ def _check(program: _Program, check: Check, refuse: int) -> None:
         program.add(RETURN, k=refuse)
     if check.with_bits:
         program.add(HAS_BITS, 1, 0, check.with_bits)
+        program.add(RETURN, k=refuse)
+    for value in check.never:
+        program.add(EQUAL, 0, 1, value)
         program.add(RETURN, k=refuse)
     for place, value in enumerate(check.only):
         program.add(EQUAL, len(check.only) - place, 0, value)  # past the other values and the refusal
