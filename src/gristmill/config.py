@@ -4,21 +4,21 @@ Order, later wins: defaults, the TOML file, the environment (``GRISTMILL_SANDBOX
 An unknown key is refused: a misspelt limit must not silently be no limit.
 """
 
+import json
 import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
-from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
-from gristmill.config_clients import read_client_config
 from gristmill.config_servers import ServersConfig
 from gristmill.errors import ConfigError
 from gristmill.model import Limits
 
 DEFAULT_FILE = "gristmill.toml"
+PREFIX = "GRISTMILL_"
 
 PRELOAD = (
     "argparse", "array", "ast", "asyncio", "base64", "bisect", "calendar", "collections", "concurrent.futures", "contextlib",
@@ -32,7 +32,7 @@ PRELOAD = (
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, hide_input_in_errors=True)
 
 
 class LimitsConfig(_Section):
@@ -115,17 +115,8 @@ class StoreConfig(_Section):
     """Folder for workspaces and records; empty means `$XDG_STATE_HOME/gristmill` or `~/.local/state/gristmill`."""
 
 
-class Config(BaseSettings):
+class Config(_Section):
     """The whole tree. Empty is safe: no servers, nothing allowed, full isolation."""
-
-    model_config = SettingsConfigDict(
-        extra="forbid",
-        frozen=True,
-        env_prefix="GRISTMILL_",
-        env_nested_delimiter="__",
-        use_attribute_docstrings=True,
-        hide_input_in_errors=True,
-    )
 
     servers: ServersConfig = Field(default_factory=dict)
     """Tool servers by name. Empty offers no tools."""
@@ -133,18 +124,6 @@ class Config(BaseSettings):
     """Where code runs."""
     store: StoreConfig = StoreConfig()
     """Where state lives."""
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],  # noqa: ARG003 - pydantic's signature
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """A value is what it is given: the environment is read in ``load_config`` and nowhere else."""
-        return (init_settings,)
 
     @property
     def state_dir(self) -> Path:
@@ -160,9 +139,8 @@ def load_config(file: str | Path | None = None, **overrides: Mapping[str, Any]) 
     Raises:
         ConfigError: a file that cannot be read, an unknown key, a value out of range.
     """
-    environment = EnvSettingsSource(Config)()
     try:
-        return Config(**_merge(_merge(_read(file), environment), overrides))
+        return Config(**_merge(_merge(_read(file), _environment(os.environ)), overrides))
     except ValidationError as error:
         raise ConfigError(_explain(error, file)) from None
 
@@ -171,6 +149,24 @@ def default_state_dir() -> Path:
     """Where state lives when the configuration does not say."""
     home = os.environ.get("XDG_STATE_HOME")
     return (Path(home) if home else Path.home() / ".local" / "state") / "gristmill"
+
+
+def _environment(variables: Mapping[str, str]) -> dict[str, Any]:
+    """``GRISTMILL_SANDBOX__WARM=4`` as a tree. By hand, since the library for it takes 150 ms to import."""
+    found: dict[str, Any] = {}
+    for name, text in variables.items():
+        if name.startswith(PREFIX) and "__" in name:
+            for part in reversed(name.removeprefix(PREFIX).lower().split("__")):
+                text = {part: text if isinstance(text, dict) else _json_or_text(text)}
+            found = _merge(found, cast("dict[str, Any]", text))
+    return found
+
+
+def _json_or_text(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def _merge(low: Mapping[str, Any], high: Mapping[str, Any]) -> dict[str, Any]:
@@ -196,6 +192,8 @@ def _read(file: str | Path | None) -> dict[str, Any]:
 
 
 def _read_client(text: str, path: Path) -> dict[str, Any]:
+    from gristmill.config_clients import read_client_config  # its parsers are needed for foreign files only
+
     found = read_client_config(text, file=path.name)
     if found.secrets:
         names = ", ".join(secret.name for secret in found.secrets)

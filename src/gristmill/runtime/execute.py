@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import partial
 
 from gristmill.errors import Refused
 from gristmill.events import Emit
@@ -48,7 +49,7 @@ async def _sandbox(rooms: Rooms, execution: Execution) -> AsyncGenerator[Sandbox
         async with rooms.pool.lease(execution.limits) as sandbox:
             yield sandbox
     else:
-        workspace = rooms.workspaces.of(execution.session)
+        workspace = partial(rooms.workspaces.of, execution.session)
         async with rooms.kept.use(execution.session, execution.limits, workspace) as sandbox:
             yield sandbox
 
