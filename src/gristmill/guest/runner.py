@@ -7,6 +7,7 @@ import asyncio
 import inspect
 import json
 import os
+import random
 import signal
 import socket
 import sys
@@ -178,7 +179,8 @@ class Runner:
 
 
 def _reseed():
-    """Forks share numpy's generator; Python's own reseeds itself."""
+    """Forks share the state of random generators: neither Python's nor numpy's may repeat in the next run."""
+    random.seed()
     if "numpy.random" in sys.modules:
         sys.modules["numpy.random"].seed()
 

@@ -15,6 +15,12 @@ import socket
 import sys
 from typing import Any
 
+# Modules hook into every fork (locks of threading and logging, the seed of random). In the template no thread runs and no
+# lock is held, so the hooks would only cost each child half a millisecond; it gets them for its own forks instead.
+_hooks: list[dict[str, Any]] = []
+_register_at_fork = os.register_at_fork
+os.register_at_fork = lambda **hook: _hooks.append(hook)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+
 _MILL = os.path.dirname(os.path.abspath(__file__)).removesuffix("/gristmill/sandbox/linux")
 sys.path.insert(0, _MILL)
 
@@ -49,6 +55,7 @@ class Template:
         if (threads := len(os.listdir("/proc/self/task"))) != 1:
             raise RuntimeError(f"preloading started {threads - 1} threads, and a fork copies only one")
         filters = {name: base64.b64decode(text) for name, text in order["filters"].items()}
+        os.register_at_fork = _register_at_fork
         self.child_steps = steps.ChildSteps(order["child"], filters, landlock.abi())
         self.wakeup, wake = socket.socketpair()
         for end in (self.wakeup, wake):
@@ -103,6 +110,8 @@ class Template:
             self.child_steps.walk({**order["values"], "channel": channel, "output": output, "house": house})
             if house["worker"]:
                 _keep_house(house["worker"])
+            for hook in _hooks:
+                _register_at_fork(**hook)
             os.environ.update(order["values"].get("env", {}))
             if order["values"]["train"]:
                 self.runner.train(1)
