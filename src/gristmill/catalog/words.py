@@ -1,0 +1,94 @@
+"""Text to search terms: identifiers split, case and accents folded, endings cut. Knows nothing of tools or ranking."""
+
+import re
+import unicodedata
+from functools import lru_cache
+
+MAX_CHARS = 20_000
+"""A longer text is read this far: one hostile description must not make the index."""
+
+_WORD = re.compile(r"[^\W_]+")
+_PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\Wa-zA-Z\d_]+")
+# Scripts written without spaces: two neighbouring characters stand for a word.
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]")
+_ENDINGS = (
+    "ations", "ation", "ating", "ators", "ator", "ated", "ates", "ate", "ions", "ion", "ings", "ing", "ments", "ment",
+    "ers", "ors", "er", "or", "ed", "ive", "al", "ly",
+)  # fmt: skip
+_STOP = frozenset((
+    "a", "about", "also", "am", "an", "and", "any", "are", "as", "at", "be", "by", "can", "could", "did", "do",
+    "does", "for", "from", "give", "has", "have", "how", "i", "if", "in", "into", "is", "it", "know", "let",
+    "m", "me", "my", "need", "of", "on", "or", "our", "please", "s", "some", "tell", "that", "the", "this",
+    "to", "us", "want", "was", "we", "were", "what", "which", "will", "with", "would", "you", "your",
+))  # fmt: skip
+
+
+def words(text: str) -> list[str]:
+    """The words of ``text`` in lower case; of ``getUserID2`` both the parts and the whole.
+
+    Scripts without spaces give every pair of neighbouring characters.
+    """
+    found: list[str] = []
+    for word in _WORD.findall(_fold_accents(text[:MAX_CHARS])):
+        found.extend(_parts(word))
+    return found
+
+
+def terms(text: str) -> list[str]:
+    """The stems of the words that say something."""
+    return [stem(word) for word in words(text) if word not in _STOP]
+
+
+@lru_cache(maxsize=65_536)
+def stem(word: str) -> str:
+    """``word`` without its English ending, so that *searches*, *searching* and *search* meet.
+
+    Measured against Snowball on the retrieval sets this is as good, and it needs no compiled library.
+    """
+    if len(word) < 4 or not (word.isascii() and word.isalpha()):
+        return word
+    word = _singular(word)
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 3 and _has_vowel(word[: -len(ending)]):
+            word = word[: -len(ending)]
+            if word[-1] == word[-2] and word[-1] not in "lsz":
+                word = word[:-1]
+            break
+    if word.endswith("e") and len(word) > 3:
+        word = word[:-1]
+    return word[:-1] + "i" if word.endswith("y") and len(word) > 3 else word
+
+
+def _singular(word: str) -> str:
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith(("sses", "shes", "ches", "xes", "zes")):
+        return word[:-2]
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        return word[:-1]
+    return word
+
+
+def _has_vowel(word: str) -> bool:
+    return any(letter in "aeiouy" for letter in word)
+
+
+@lru_cache(maxsize=65_536)
+def _parts(word: str) -> tuple[str, ...]:
+    parts: list[str] = _PART.findall(word) or [word]
+    if len(parts) > 1:
+        parts.insert(0, word)
+    return tuple(piece for part in parts for piece in _pieces(part.lower()))
+
+
+def _pieces(word: str) -> list[str]:
+    if len(word) > 1 and _UNSPACED.search(word):
+        return [word[i : i + 2] for i in range(len(word) - 1)]
+    return [word[:64]]  # nobody types more; keys in a blob of base64 would only fill the index
+
+
+def _fold_accents(text: str) -> str:
+    if text.isascii():
+        return text
+    plain = "".join(letter for letter in unicodedata.normalize("NFKD", text) if not unicodedata.combining(letter))
+    return unicodedata.normalize("NFC", plain)
