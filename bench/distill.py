@@ -3,7 +3,7 @@
 ``python bench/distill.py`` installs the model and the sources of text into environments of their own, lets the model
 embed about 144,000 short texts (ten minutes to an hour of CPU, kept in ``bench/out/distill``), fits one vector per word
 piece so that their sum points where the model points, and writes eight-bit rows into the package. Seeds are fixed, but
-arithmetic differs between machines: expect the same scores in ``bench/search.py`` to the third digit, not the same bytes.
+arithmetic differs between machines: expect scores within a few tenths of a point per set, not the same bytes.
 """
 
 # pyright: basic, reportMissingImports=false
