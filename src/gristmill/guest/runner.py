@@ -26,6 +26,11 @@ x
 """
 
 
+# Bound now: code that patches these in its own interpreter must not break the report about it.
+_encode = json.JSONEncoder().encode
+_getpid = os.getpid
+
+
 class Context:
     """Values the caller passed along: ``context.user_id`` or ``context["user_id"]``, read-only."""
 
@@ -97,7 +102,7 @@ class Runner:
         if context:
             self.module.context = Context(context)
         report = self.execute(code, result_bytes)
-        if os.getpid() != self.pid:
+        if _getpid() != self.pid:
             os._exit(0)  # a fork made by the agent came out here too
         self.channel.send_text(report)
 
@@ -119,7 +124,7 @@ class Runner:
         if not whole:
             limit = limit or "result_bytes"
         _flush()
-        tail = json.dumps([error, kind, limit])[1:]
+        tail = _encode([error, kind, limit])[1:]
         return f'["done",{result},{tail}'
 
     def _program(self, code, name):
@@ -147,7 +152,7 @@ class Runner:
 
     def _settle(self):
         """Wait for calls still under way; the first failure that nobody looked at is the program's failure."""
-        if os.getpid() != self.pid:
+        if _getpid() != self.pid:
             return None
         try:
             errors = self.channel.settle_all()

@@ -34,7 +34,11 @@ def try_namespaces() -> None:
     namespaces.enter_user(0)
     namespaces.unshare(["mount", "pid", "ipc", "uts", "net", "cgroup"])
     mounts.new_root("64k")
+    mounts.seal_root()
     mounts.cover("/")
+    namespaces.drop_capabilities()
+    kernel.call("close_range", 100, 0x7FFFFFFF, 0)
+    os.close(os.pidfd_open(os.getpid()))
 
 
 def try_landlock() -> None:
