@@ -14,7 +14,7 @@ from typing import Any
 from gristmill.errors import SandboxUnavailable
 from gristmill.model import Isolation
 from gristmill.sandbox import layout
-from gristmill.sandbox.linux import seccomp
+from gristmill.sandbox.linux import filters
 from gristmill.sandbox.plan import Plan, Step
 
 LAUNCHER = Path(__file__).parent / "linux" / "launch.py"
@@ -186,11 +186,11 @@ def _steps(steps: Sequence[Step]) -> list[dict[str, Any]]:
 
 
 def _template_order(order: TemplateOrder) -> dict[str, Any]:
-    filters = {"seal": seccomp.seal_filter(), "code": seccomp.code_filter(order.level), "template": seccomp.template_filter()}
+    programs = {"seal": filters.seal_filter(), "code": filters.code_filter(order.level), "template": filters.template_filter()}
     return {
         "level": order.level,
         "child": _steps(order.plan.child),
-        "filters": {name: base64.b64encode(program).decode() for name, program in filters.items()},
+        "filters": {name: base64.b64encode(program).decode() for name, program in programs.items()},
         "preload": order.preload,
         "site": order.site,
         "workspace": order.workspace,
