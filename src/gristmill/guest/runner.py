@@ -19,7 +19,7 @@ from gristmill.guest.channel import Channel, frame
 from gristmill.guest.pending import Pending
 
 _WARM_UP = "print(1)"
-"""What a child rehearses before it waits: the path that every program takes, and no more, since each page it touches is its own."""
+"""What a child rehearses before it waits: what every program needs and no more, since each page it touches is its own."""
 
 
 # Bound now: code that patches these in its own interpreter must not break the report about it.
