@@ -46,7 +46,7 @@ def program(body: str, values: Mapping[str, Any]) -> str:
 def outside(code: str, environment: Mapping[str, str] | None = None) -> str:
     """What ``code`` prints in a plain interpreter, without any wall."""
     env = {**os.environ, **(environment or {})}
-    done = subprocess.run([sys.executable, "-I", "-c", code], env=env, capture_output=True, timeout=PATIENCE, check=False)
+    done = subprocess.run([sys.executable, "-I", "-c", code], env=env, capture_output=True, timeout=PATIENCE, check=False, start_new_session=True)
     return done.stdout.decode(errors="replace") + done.stderr.decode(errors="replace")
 
 
@@ -129,7 +129,7 @@ def was_reached(sock: socket.socket) -> bool:
 def bystander() -> Iterator[subprocess.Popen[bytes]]:
     """An innocent process of the host's user, asleep."""
     process = subprocess.Popen([sys.executable, "-I", "-c", "import sys; print(1, flush=True); sys.stdin.read()"],
-                               stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # fmt: skip
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)  # fmt: skip
     try:
         assert process.stdout is not None
         process.stdout.readline()
