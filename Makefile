@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
 
-.PHONY: help setup demo test unit check attack bench clean
+.PHONY: help setup demo test unit check docs attack bench clean
 
 help:    ## show this
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -17,7 +17,7 @@ $(STAMP): pyproject.toml
 	@touch $@
 
 demo: setup    ## run one program in the sandbox and show its timings and isolation
-	@$(BIN)/gristmill demo
+	@GRISTMILL_SANDBOX__VENV=$(VENV)/code GRISTMILL_SANDBOX__PRELOAD_PACKAGES='["pandas"]' $(BIN)/gristmill demo
 
 test: check unit attack    ## checks, tests and attack tests: what CI runs
 
@@ -29,6 +29,10 @@ check: setup    ## format, lint, types, import contracts
 	$(BIN)/ruff check .
 	$(BIN)/pyright
 	$(BIN)/lint-imports
+	$(BIN)/python tools/reference.py --check
+
+docs: setup    ## write docs/reference from the code
+	$(BIN)/python tools/reference.py
 
 attack: setup    ## attack tests, as root (where we are root) and as an unprivileged user
 	$(BIN)/python tools/attack.py

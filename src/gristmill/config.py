@@ -5,14 +5,13 @@ An unknown key is refused: a misspelt limit must not silently be no limit.
 """
 
 import os
-import sys
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from gristmill.errors import ConfigError
 from gristmill.model import Limits
@@ -135,12 +134,12 @@ class Config(BaseSettings):
         cls,
         settings_cls: type[BaseSettings],  # noqa: ARG003 - pydantic's signature
         init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003
         dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """The environment outranks the file, whose content arrives as keyword arguments."""
-        return (env_settings, init_settings)
+        """A value is what it is given: the environment is read in ``load_config`` and nowhere else."""
+        return (init_settings,)
 
     @property
     def state_dir(self) -> Path:
@@ -154,10 +153,9 @@ def load_config(file: str | Path | None = None, **overrides: Mapping[str, Any]) 
     Raises:
         ConfigError: a file that cannot be read, an unknown key, a value out of range.
     """
-    content = _merge(_read(file), overrides)
+    environment = EnvSettingsSource(Config)()
     try:
-        config = Config(**content)
-        return _merge_flags(config, overrides)
+        return Config(**_merge(_merge(_read(file), environment), overrides))
     except ValidationError as error:
         raise ConfigError(_explain(error, file)) from None
 
@@ -166,13 +164,6 @@ def default_state_dir() -> Path:
     """Where state lives when the configuration does not say."""
     home = os.environ.get("XDG_STATE_HOME")
     return (Path(home) if home else Path.home() / ".local" / "state") / "gristmill"
-
-
-def _merge_flags(config: Config, overrides: Mapping[str, Mapping[str, Any]]) -> Config:
-    """Flags outrank the environment, which pydantic-settings has put above everything it was given."""
-    if not overrides:
-        return config
-    return Config.model_validate(_merge(config.model_dump(), overrides))
 
 
 def _merge(low: Mapping[str, Any], high: Mapping[str, Any]) -> dict[str, Any]:
@@ -217,8 +208,3 @@ def _near(location: tuple[int | str, ...]) -> str:
         return ""
     near = difflib.get_close_matches(str(location[-1]), section.model_fields, n=1)
     return f"; did you mean {near[0]}?" if near else f"; known keys: {', '.join(sorted(section.model_fields))}"
-
-
-def python_version() -> str:
-    """The version a venv must share with us to be usable inside the jail."""
-    return f"{sys.version_info.major}.{sys.version_info.minor}"

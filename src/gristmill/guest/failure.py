@@ -1,3 +1,6 @@
+# pyright: basic, reportArgumentType=false, reportAssignmentType=false, reportAttributeAccessIssue=false
+# pyright: reportOptionalMemberAccess=false, reportOptionalSubscript=false
+# The agent's code is dynamic, and so is what runs it: strict typing stops at this door.
 """An exception as the agent should see it: its own lines, none of ours, and the limit behind it if there is one."""
 
 import errno

@@ -1,3 +1,6 @@
+# pyright: basic, reportArgumentType=false, reportAssignmentType=false, reportAttributeAccessIssue=false
+# pyright: reportOptionalMemberAccess=false, reportOptionalSubscript=false
+# The agent's code is dynamic, and so is what runs it: strict typing stops at this door.
 """asyncio as models use it: ``asyncio.run`` inside a running loop, plain values where a coroutine was expected."""
 
 import asyncio

@@ -1,3 +1,6 @@
+# pyright: basic, reportArgumentType=false, reportAssignmentType=false, reportAttributeAccessIssue=false
+# pyright: reportOptionalMemberAccess=false, reportOptionalSubscript=false
+# The agent's code is dynamic, and so is what runs it: strict typing stops at this door.
 """Any Python value as JSON: what a person would expect to see, and never an error."""
 
 import base64
@@ -14,7 +17,7 @@ SAFE_INTEGER = 1 << 64
 _encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
-def dumps(value, limit):
+def dumps(value: object, limit: int) -> tuple[str, bool]:
     """``value`` as JSON of at most ``limit`` bytes; a larger one is named, not sent. Returns text and whether it was whole."""
     if value is None:
         return "null", True
@@ -145,7 +148,7 @@ def _kind(value):
     return type(value).__name__
 
 
-def clip(text):
+def clip(text: str) -> str:
     """``text`` short enough to be shown."""
     return (
         text

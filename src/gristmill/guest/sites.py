@@ -1,3 +1,6 @@
+# pyright: basic, reportArgumentType=false, reportAssignmentType=false, reportAttributeAccessIssue=false
+# pyright: reportOptionalMemberAccess=false, reportOptionalSubscript=false
+# The agent's code is dynamic, and so is what runs it: strict typing stops at this door.
 """Which calls of a program are written to run in parallel, read off its syntax tree.
 
 ``x = crm.find()`` wants a value; ``gather(crm.a(), crm.b())`` wants two calls under way. At the moment of a call both look
@@ -16,7 +19,7 @@ VIEWS = frozenset("items values keys copy pop get popleft".split())
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
-def parallel_sites(tree):
+def parallel_sites(tree: ast.AST) -> set[tuple[int, int]]:
     """End positions (line, column) of the parallel calls: what bytecode positions can be compared with."""
     return _Sites(tree).found
 

@@ -78,6 +78,11 @@ class Runtime:
         """End the interpreter that ``session`` keeps; its files stay."""
         await self._rooms.kept.drop(session)
 
+    @property
+    def sessions_kept(self) -> tuple[str, ...]:
+        """The sessions that keep an interpreter now, the one opened first in front."""
+        return self._rooms.kept.names
+
     def _limits(self, asked: Mapping[str, Any] | Limits | None) -> Limits:
         allowed = self._rooms.config.sandbox.limits.values()
         if asked is None:

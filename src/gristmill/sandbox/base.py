@@ -74,3 +74,12 @@ class Pool(Protocol):
     async def close(self) -> None:
         """End everything."""
         ...
+
+
+SEALED = ("cpu_seconds", "cpu_percent", "memory_mb", "processes", "open_files", "workspace_mb", "workspace_files", "file_mb")
+"""Limits that are in force before the code is known; the others are kept by the host while it runs."""
+
+
+def same_seal(one: Limits, other: Limits) -> bool:
+    """True when a sandbox sealed for ``one`` can run a job of ``other``."""
+    return one is other or all(getattr(one, name) == getattr(other, name) for name in SEALED)

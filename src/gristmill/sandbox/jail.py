@@ -212,7 +212,10 @@ class Jail:
         """The socket is closed, or the child broke the protocol. How it ended, ``on_exit`` will tell."""
         if violation:
             self._finish(Ending(crash=f"protocol violation: {violation}"))
-        self.kill()
+            self.kill()
+        elif self._handles is not None:
+            # It is dying of something, or has hung up on us: not the whole family, whose first process is to tell of what.
+            send(self._handles.pidfd, signal.SIGKILL)
 
     def _finish(self, ending: Ending) -> None:
         if self._run is not None and not self._run.ending.done():

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gristmill.errors import LimitExceeded, UnknownSession
 from gristmill.model import Limits
-from gristmill.sandbox.base import Pool, Sandbox
+from gristmill.sandbox.base import Pool, Sandbox, same_seal
 
 SWEEP_SECONDS = 1.0
 
@@ -107,7 +107,7 @@ class Kept:
 
     async def _get(self, name: str, limits: Limits, workspace: Path) -> _Kept:
         kept = self._by_name.get(name)
-        if kept is not None and (not kept.sandbox.alive or kept.limits != limits):
+        if kept is not None and (not kept.sandbox.alive or not same_seal(kept.limits, limits)):
             await self.drop(name)
             kept = None
         if kept is None:

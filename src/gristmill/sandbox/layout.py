@@ -59,6 +59,15 @@ def outside(site: Path | None) -> Layout:
     )
 
 
+def closed_to_others(layout: Layout) -> str | None:
+    """The first of the paths that a user without rights could not reach, if there is one."""
+    for path in (layout.executable, layout.library, f"{layout.mill}/gristmill"):
+        for part in (path, *map(str, Path(path).parents)):
+            if not os.stat(part).st_mode & 0o001:
+                return part
+    return None
+
+
 def executable() -> str:
     """The interpreter itself, not a virtual environment's link to it."""
     # In a virtual environment sys.executable is a link whose prefix is the wrong one.

@@ -138,11 +138,18 @@ def _child(spec: JailSpec) -> tuple[Step, ...]:
         step("enter_user", inside=INSIDE_ID),
         step("set_limits", limits="$rlimits"),
         step("drop_capabilities"),
+        step("fork_worker"),
         step(
             "landlock",
             shared=[["/", "list"], *([path, "execute"] for path in sorted(read))]
             + [[f"/dev/{name}", "device"] for name in DEVICES],
-            own=[["/proc", "read"], ["/tmp", "write"], ["/workspace", "write"], [f"{SCRATCH}/shm", "write"]],
+            # Of /proc only these: mountinfo would name the host's folders.
+            own=[
+                *([f"/proc/self/{name}", "read"] for name in ("status", "stat", "statm")),
+                ["/tmp", "write"],
+                ["/workspace", "write"],
+                [f"{SCRATCH}/shm", "write"],
+            ],
         ),
         step("close_others"),
         step("seccomp", filter="seal"),

@@ -15,6 +15,7 @@ from typing import Any
 from gristmill.errors import SandboxError, SandboxUnavailable
 from gristmill.model import Isolation, Limits
 from gristmill.sandbox import bridge, layout
+from gristmill.sandbox.base import same_seal
 from gristmill.sandbox.disk import DiskWatch
 from gristmill.sandbox.family import Family
 from gristmill.sandbox.jail import Handles, Jail
@@ -24,8 +25,6 @@ from gristmill.sandbox.plan import SCRATCH, WORKSPACES, JailSpec, plan, requeste
 from gristmill.sandbox.template import Template, TemplateOrder
 
 SPAWN_SECONDS = 30.0
-SEALED = ("cpu_seconds", "cpu_percent", "memory_mb", "processes", "open_files", "workspace_mb", "workspace_files", "file_mb")
-"""Limits that are in force before the code is known; the others are kept by the host while it runs."""
 _numbers = itertools.count(1)
 
 
@@ -146,7 +145,7 @@ class LinuxPool:
     # -- making jails ---------------------------------------------------------------------------------------------------
 
     def _take_warm(self, limits: Limits) -> Jail | None:
-        while self._warm and _same_seal(limits, self.options.limits):
+        while self._warm and same_seal(limits, self.options.limits):
             jail = self._warm.popleft()
             if jail.alive:
                 return jail
@@ -156,14 +155,23 @@ class LinuxPool:
     async def _spawn(self, limits: Limits, *, workspace: Path | None = None, keep: bool = False) -> Jail:
         async with asyncio.timeout(SPAWN_SECONDS):
             template = await self._running_template()
-            jail = self._new_jail(limits, workspace)
             try:
-                await self._fork(template, jail, self._values(jail, workspace), keep=keep)
-                await jail.ready
-            except BaseException:
-                self._bury(jail)
-                raise
-            return jail
+                return await self._spawn_from(template, limits, workspace, keep=keep)
+            except SandboxError:
+                if template.alive:
+                    raise
+                # The template was killed while we asked: one more try, from a new one.
+                return await self._spawn_from(await self._running_template(), limits, workspace, keep=keep)
+
+    async def _spawn_from(self, template: Template, limits: Limits, workspace: Path | None, *, keep: bool) -> Jail:
+        jail = self._new_jail(limits, workspace)
+        try:
+            await self._fork(template, jail, self._values(jail, workspace), keep=keep)
+            await jail.ready
+        except BaseException:
+            self._bury(jail)
+            raise
+        return jail
 
     def _new_jail(self, limits: Limits, workspace: Path | None) -> Jail:
         jail = Jail(self.isolation, limits, self._base_bytes)
@@ -289,8 +297,8 @@ class LinuxPool:
             self.cgroups = cgroups.prepare(f"gristmill-{os.getpid()}-{next(_numbers)}")
         if self.options.require_cgroups and self.cgroups.version == "none":
             raise SandboxUnavailable(
-                f"cgroups are required by configuration but not to be had: {self.cgroups.reason}; run under a service manager that "
-                'delegates them (systemd: `Delegate=yes`), or set sandbox.cgroups = "auto"'
+                f"cgroups are required by configuration but not to be had: {self.cgroups.reason}; run under a service "
+                'manager that delegates them (systemd: `Delegate=yes`), or set sandbox.cgroups = "auto"'
             )
 
     async def _running_template(self) -> Template:
@@ -309,6 +317,11 @@ class LinuxPool:
     def _order(self) -> TemplateOrder:
         options = self.options
         spec = jail_spec(options, self.isolation)
+        if self.isolation == "landlock" and spec.as_root and (closed := layout.closed_to_others(spec.layout)):
+            raise SandboxUnavailable(
+                f"at the landlock level code runs as user {options.uid}, who cannot read {closed}: use a Python and a Gristmill "
+                "that every user can read (not below a closed home folder), or run as an ordinary user"
+            )
         return TemplateOrder(
             level=self.isolation, plan=plan(spec), preload=options.preload, site=spec.layout.site,
             workspace="/workspace" if self.isolation == "namespaces" else "", cgroups=self.cgroups.unique(),
@@ -334,10 +347,6 @@ class LinuxPool:
         finally:
             self._filling -= 1
         self._warm.append(jail)
-
-
-def _same_seal(one: Limits, other: Limits) -> bool:
-    return one is other or all(getattr(one, name) == getattr(other, name) for name in SEALED)
 
 
 def _group_limits(limits: Limits) -> cgroups.GroupLimits:

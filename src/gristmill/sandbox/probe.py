@@ -37,8 +37,8 @@ class Offer:
 REMEDIES = {
     "namespaces": "allow unprivileged user namespaces (`sysctl user.max_user_namespaces=15000`; on Ubuntu "
     "`sysctl kernel.apparmor_restrict_unprivileged_userns=0` or an AppArmor profile with `userns,`; in a container run it with "
-    "`--security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined`), or accept the "
-    'weaker level with sandbox.isolation = "landlock"',
+    "`--security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined`), or accept "
+    'the weaker level with sandbox.isolation = "landlock"',
     "landlock": "use Linux 5.13 or newer with Landlock enabled (boot parameter `lsm=landlock,...`)",
     "seccomp": "use a kernel with CONFIG_SECCOMP_FILTER on x86_64 or aarch64",
 }

@@ -137,6 +137,8 @@ class Template:
                 message, fds, _, _ = socket.recv_fds(self._control, MESSAGE_BYTES, 1)
             except BlockingIOError:
                 return
+            except ConnectionResetError:
+                continue  # it ended with something of ours unread; its own last words are still to be had
             except OSError:
                 message, fds = b"", []
             if not message:

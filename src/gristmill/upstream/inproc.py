@@ -19,7 +19,7 @@ def functions(tools: Mapping[str, Function]) -> Handler:
     async def call(call: ToolCall) -> ToolResult:
         function = known.get(call.tool)
         if function is None:
-            raise UnknownTool(f"there is no tool {call.tool!r}", near=get_close_matches(call.tool, known, n=3))
+            raise UnknownTool(f"there is no tool {call.tool!r}", near=get_close_matches(call.tool, known, n=3, cutoff=0.75))
         try:
             bound = inspect.signature(function).bind(*call.positional, **call.arguments)
         except TypeError as error:

@@ -31,10 +31,11 @@ def main() -> None:
         _become_template(control, order)
     template = os.pidfd_open(child)
     os.close(control)
-    select.select([host, template], [], [])
+    ended, _, _ = select.select([host, template], [], [])
     signal.pidfd_send_signal(template, signal.SIGKILL)
     os.waitpid(child, 0)
-    _remove(order["cgroups"])
+    if host in ended:  # a host that lives may start another template with the same groups
+        _remove(order["cgroups"])
 
 
 def _become_template(control: int, order: dict[str, list[dict[str, object]]]) -> None:

@@ -14,9 +14,8 @@ from gristmill.sandbox.linux import kernel
 POLICY_FILE = Path(__file__).with_name("seccomp.toml")
 ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 X32_BIT = 0x40000000
-CLONE_THREAD = 0x10000
 
-LOAD, JUMP, EQUAL, GREATER, AT_LEAST, HAS_BITS, RETURN = 0x20, 0x05, 0x15, 0x25, 0x35, 0x45, 0x06
+LOAD, JUMP, EQUAL, GREATER, AT_LEAST, HAS_BITS, RETURN, AND = 0x20, 0x05, 0x15, 0x25, 0x35, 0x45, 0x06, 0x54
 ALLOW, KILL = 0x7FFF0000, 0x80000000
 NUMBER, ARCH, ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
 _ERRNO = 0x00050000
@@ -26,14 +25,23 @@ Instruction = tuple[int, int | Label, int | Label, int | Label]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
-    """A call that is allowed for some values of one argument only."""
+class Check:
+    """What one argument of a call must be like."""
 
-    syscall: str
     argument: int
+    mask: int = 0xFFFFFFFF
     only: tuple[int, ...] = ()
+    never: tuple[int, ...] = ()
     without_bits: int = 0
     with_bits: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """A call that is allowed for some arguments only: all checks must pass."""
+
+    syscall: str
+    checks: tuple[Check, ...]
     errno: int = errno.EPERM
 
 
@@ -63,22 +71,25 @@ def policy(level: str) -> Policy:
     rules = [_read_rule(rule) for rule in content["when"]]
     if level == "landlock":
         allow -= set(content["landlock_level"]["without"].split())
-        rules = [_threads_only(rule) if rule.syscall == "clone" else rule for rule in rules]
+        stricter = [_read_rule(rule) for rule in content["landlock_level"]["when"]]
+        rules = [rule for rule in rules if rule.syscall not in {one.syscall for one in stricter}] + stricter
     answers = {name: getattr(errno, code) for name, code in content["answer"].items()}
     return Policy(allow=frozenset(allow), rules=tuple(rules), answers=answers)
 
 
 def _read_rule(rule: dict[str, Any]) -> Rule:
-    code: int = getattr(errno, rule.get("errno", "EPERM"))
-    only = tuple(rule.get("only", ()))
-    return Rule(
-        syscall=rule["syscall"], argument=rule["argument"], only=only, without_bits=rule.get("without_bits", 0), errno=code
-    )
+    checks = tuple(_read_check(check) for check in rule["checks"])
+    return Rule(syscall=rule["syscall"], checks=checks, errno=getattr(errno, rule.get("errno", "EPERM")))
 
 
-def _threads_only(rule: Rule) -> Rule:
-    return Rule(
-        syscall=rule.syscall, argument=rule.argument, without_bits=rule.without_bits, with_bits=CLONE_THREAD, errno=rule.errno
+def _read_check(check: dict[str, Any]) -> Check:
+    return Check(
+        argument=check["argument"],
+        mask=check.get("mask", 0xFFFFFFFF),
+        only=tuple(check.get("only", ())),
+        never=tuple(check.get("never", ())),
+        without_bits=check.get("without_bits", 0),
+        with_bits=check.get("with_bits", 0),
     )
 
 
@@ -162,19 +173,29 @@ def _head(program: _Program, machine: str) -> None:
 def _rule(program: _Program, number: int, rule: Rule) -> None:
     end = program.fresh()
     program.add(EQUAL, 0, end, number)
-    program.add(LOAD, k=ARGUMENTS + 8 * rule.argument)  # low word: the kernel takes these arguments as 32 bits
-    refuse = _ERRNO | rule.errno
-    if rule.without_bits:
-        program.add(HAS_BITS, 0, 1, rule.without_bits)
-        program.add(RETURN, k=refuse)
-    if rule.with_bits:
-        program.add(HAS_BITS, 1, 0, rule.with_bits)
-        program.add(RETURN, k=refuse)
-    for value in rule.only:
-        program.add(EQUAL, 0, 1, value)
-        program.add(RETURN, k=ALLOW)
-    program.add(RETURN, k=refuse if rule.only else ALLOW)
+    for check in rule.checks:
+        _check(program, check, _ERRNO | rule.errno)
+    program.add(RETURN, k=ALLOW)
     program.label(end)
+
+
+def _check(program: _Program, check: Check, refuse: int) -> None:
+    program.add(LOAD, k=ARGUMENTS + 8 * check.argument)  # low word: the kernel takes these arguments as 32 bits
+    if check.mask != 0xFFFFFFFF:
+        program.add(AND, k=check.mask)
+    if check.without_bits:
+        program.add(HAS_BITS, 0, 1, check.without_bits)
+        program.add(RETURN, k=refuse)
+    if check.with_bits:
+        program.add(HAS_BITS, 1, 0, check.with_bits)
+        program.add(RETURN, k=refuse)
+    for value in check.never:
+        program.add(EQUAL, 0, 1, value)
+        program.add(RETURN, k=refuse)
+    for place, value in enumerate(check.only):
+        program.add(EQUAL, len(check.only) - place, 0, value)  # past the other values and the refusal
+    if check.only:
+        program.add(RETURN, k=refuse)
 
 
 def _assemble(rules: Policy, machine: str) -> bytes:

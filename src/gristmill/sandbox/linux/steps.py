@@ -91,6 +91,10 @@ def close_others() -> None:
     kernel.call("close_range", CHANNEL + 1, 0x7FFFFFFF, 0)
 
 
+_OWN_VALUES = {"descriptors": ("channel", "output"), "await_admission": ("channel",), "fork_worker": ("house",)}
+"""Steps that need what only the single child knows."""
+
+
 class ChildSteps:
     """A child's steps, prepared once in the template: what can be opened or assembled ahead is."""
 
@@ -111,8 +115,8 @@ class ChildSteps:
         """
         for action, arguments, do in self._steps:
             try:
-                if do in ("descriptors", "await_admission"):
-                    action(**{name: values[name] for name in ("channel", "output") if do == "descriptors" or name == "channel"})
+                if do in _OWN_VALUES:
+                    action(*(values[name] for name in _OWN_VALUES[do]))
                 elif do == "landlock":
                     action([(values[p[1:]] if p[0] == "$" else p, access) for p, access in arguments["own"]])
                 else:
@@ -130,6 +134,7 @@ class ChildSteps:
             "die_with_parent": namespaces.die_with_parent,
             "drop_capabilities": namespaces.drop_capabilities,
             "enter_user": namespaces.enter_user,
+            "fork_worker": _fork_worker,
             "landlock": self._landlock,
             "proc_or_nothing": mounts.proc_or_nothing,
             "rebind": mounts.rebind,
@@ -140,7 +145,7 @@ class ChildSteps:
         }[do]
 
     def _landlock(self, own: list[tuple[str, str]]) -> None:
-        rules = self._shared + [(landlock.open_path(path), access) for path, access in own]
+        rules = self._shared + [(landlock.open_path(path), access) for path, access in own if os.path.exists(path)]
         landlock.restrict(rules, self._abi)
 
     def _seccomp(self, filter: str) -> None:  # noqa: A002 - the word in the plan
@@ -151,3 +156,9 @@ def _await_admission(channel: int) -> None:
     """Wait until the host has put us under its limits: not a page is touched for the agent before."""
     if os.read(channel, 1) != b"+":
         os._exit(0)
+
+
+def _fork_worker(house: dict[str, int]) -> None:
+    """A session's code runs in a second process, so that the first can outlive it and its branches; both are sealed alike."""
+    if house["wanted"]:
+        house["worker"] = os.fork()

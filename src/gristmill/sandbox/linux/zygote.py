@@ -99,9 +99,10 @@ class Template:
         try:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            self.child_steps.walk({**order["values"], "channel": channel, "output": output})
-            if order["keep"] and self.namespaced and (worker := os.fork()):
-                _keep_house(worker)
+            house = {"wanted": order["keep"], "worker": 0}
+            self.child_steps.walk({**order["values"], "channel": channel, "output": output, "house": house})
+            if house["worker"]:
+                _keep_house(house["worker"])
             os.environ.update(order["values"].get("env", {}))
             self.runner.train(1)
             runner = self.runner.Runner(steps.CHANNEL)

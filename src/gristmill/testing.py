@@ -1,0 +1,75 @@
+"""The doubles that our own tests use, public so that yours can: a sandbox without a kernel."""
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from gristmill.errors import SandboxCrashed
+from gristmill.events import Emit
+from gristmill.model import Handler, Isolation, Limits, Report
+from gristmill.sandbox.base import Job, Sandbox
+
+Answer = Callable[[Job], Report]
+
+
+def succeed(_job: Job) -> Report:
+    """Every program works and returns nothing."""
+    return Report(status="ok")
+
+
+class FakeSandbox:
+    """Answers with what ``answer`` says, and remembers its jobs."""
+
+    def __init__(self, answer: Answer = succeed, *, memory_mb: float = 1.0) -> None:
+        self._answer = answer
+        self.jobs: list[Job] = []
+        self.alive = True
+        self.memory_mb = memory_mb
+
+    async def run(self, job: Job, call: Handler, emit: Emit) -> Report:  # noqa: ARG002 - the protocol's signature
+        """Remember the job and answer."""
+        self.jobs.append(job)
+        return self._answer(job)
+
+    async def fork(self) -> Sandbox:
+        """Another one that answers alike."""
+        if not self.alive:
+            raise SandboxCrashed("the sandbox has ended")
+        return FakeSandbox(self._answer, memory_mb=self.memory_mb)
+
+    async def close(self) -> None:
+        """Be gone."""
+        self.alive = False
+
+
+class FakePool:
+    """Leases fakes; ``opened`` lists the sandboxes that were opened for sessions."""
+
+    isolation: Isolation = "namespaces"
+
+    def __init__(self, answer: Answer = succeed, *, memory_mb: float = 1.0) -> None:
+        self._answer, self._memory_mb = answer, memory_mb
+        self.opened: list[FakeSandbox] = []
+
+    @asynccontextmanager
+    async def lease(self, limits: Limits) -> AsyncGenerator[Sandbox]:  # noqa: ARG002 - the protocol's signature
+        """A fake for one job."""
+        sandbox = FakeSandbox(self._answer, memory_mb=self._memory_mb)
+        try:
+            yield sandbox
+        finally:
+            await sandbox.close()
+
+    async def open_session(self, limits: Limits, workspace: Path) -> Sandbox:  # noqa: ARG002 - the protocol's signature
+        """A fake that is kept."""
+        sandbox = FakeSandbox(self._answer, memory_mb=self._memory_mb)
+        self.opened.append(sandbox)
+        return sandbox
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncGenerator[None]:
+        """There is always room."""
+        yield
+
+    async def close(self) -> None:
+        """Nothing to end."""

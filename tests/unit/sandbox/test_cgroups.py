@@ -1,0 +1,92 @@
+"""Cgroups by version, on folders that stand in for the kernel's."""
+
+from pathlib import Path
+
+import pytest
+
+from gristmill.sandbox.linux import cgroups
+
+LIMITS = cgroups.GroupLimits(memory_bytes=1 << 28, processes=64, cpu_percent=50)
+
+
+def kernel_files(folder: Path, *names: str) -> None:
+    for name in names:
+        (folder / name).write_text("0")
+
+
+@pytest.fixture
+def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(cgroups, "_own_paths", lambda: {"": "/me", "memory": "/me", "pids": "/me", "cpu": "/me"})
+    return tmp_path
+
+
+def test_version_1_is_used_when_every_controller_is_ours(host: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cgroups, "_mounts", lambda: {name: str(host / name) for name in cgroups.CONTROLLERS})
+    for name in cgroups.CONTROLLERS:
+        (host / name / "me").mkdir(parents=True)
+    hierarchy = cgroups.prepare("ours")
+    assert (hierarchy.version, hierarchy.folders["memory"]) == ("v1", str(host / "memory/me/ours"))
+
+
+def test_a_missing_controller_means_none_and_leaves_nothing_behind(host: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cgroups, "_mounts", lambda: {name: str(host / name) for name in ("memory", "cpu")})
+    (host / "memory/me").mkdir(parents=True)
+    hierarchy = cgroups.prepare("ours")
+    assert (hierarchy.version, hierarchy.reason) == ("none", "no cgroup controller for pids")
+    assert list((host / "memory/me").iterdir()) == []
+
+
+def test_version_2_moves_us_into_a_leaf_and_passes_controllers_on(host: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cgroups, "_mounts", lambda: {"cgroup2": str(host)})
+    own = host / "me"
+    (own / "gristmill-host").mkdir(parents=True)
+    (own / "cgroup.controllers").write_text("cpu memory pids io")
+    kernel_files(own, "cgroup.subtree_control", "cgroup.procs")
+    (own / "cgroup.procs").write_text("17 18")
+    kernel_files(own / "gristmill-host", "cgroup.procs")
+    real_mkdir = cgroups.os.mkdir
+
+    def mkdir(path: str, mode: int = 0o777) -> None:
+        real_mkdir(path, mode)
+        kernel_files(Path(path), "cgroup.subtree_control")
+
+    monkeypatch.setattr(cgroups.os, "mkdir", mkdir)
+    hierarchy = cgroups.prepare("ours")
+    assert (hierarchy.version, hierarchy.unique()) == ("v2", [str(own / "ours")])
+    assert (own / "cgroup.subtree_control").read_text() == "+memory +pids +cpu"
+    assert (own / "gristmill-host/cgroup.procs").read_text() == "18"
+
+
+def test_version_2_that_is_not_delegated_means_none(host: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cgroups, "_mounts", lambda: {"cgroup2": str(host)})
+    (host / "me").mkdir()
+    (host / "me/cgroup.controllers").write_text("cpu memory pids")
+    (host / "me/cgroup.subtree_control").mkdir()  # cannot be written
+    assert cgroups.prepare("ours").version == "none"
+
+
+@pytest.mark.parametrize(
+    ("version", "files", "expected"),
+    [
+        ("v1", ("memory.limit_in_bytes", "memory.max_usage_in_bytes", "cpu.cfs_period_us", "cpu.cfs_quota_us", "pids.max", "cgroup.procs"),
+         {"memory.limit_in_bytes": "268435456", "cpu.cfs_quota_us": "10000", "pids.max": "640", "cgroup.procs": "123"}),
+        ("v2", ("memory.max", "memory.peak", "cpu.max", "pids.max", "cgroup.procs"),
+         {"memory.max": "268435456", "cpu.max": "10000 20000", "pids.max": "640", "cgroup.procs": "123"}),
+    ],
+)  # fmt: skip
+def test_limits_are_written_before_the_process_is_admitted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: cgroups.Version, files: tuple[str, ...], expected: dict[str, str]
+) -> None:
+    real_mkdir = cgroups.os.mkdir
+
+    def mkdir(path: str, mode: int = 0o777) -> None:
+        real_mkdir(path, mode)
+        kernel_files(Path(path), *files)
+
+    monkeypatch.setattr(cgroups.os, "mkdir", mkdir)
+    group = cgroups.Group(cgroups.Hierarchy(version, dict.fromkeys(cgroups.CONTROLLERS, str(tmp_path))), "run-1")
+    (tmp_path / "run-1/pids.max").write_text("000")
+    group.admit(123, LIMITS)
+    found = {name: (tmp_path / "run-1" / name).read_text() for name in expected}
+    assert found | {"pids.max": "640"} == expected
+    assert found["pids.max"].startswith("64")

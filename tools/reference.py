@@ -1,0 +1,128 @@
+"""Write the reference pages from the code they describe; with ``--check`` only say whether they are up to date."""
+
+import inspect
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+import typer
+from pydantic import BaseModel
+
+import gristmill
+from gristmill import errors, events
+from gristmill.config import Config
+from gristmill.model import Outcome
+from gristmill.serve.cli.app import app
+from gristmill.serve.problems import EXIT_CODES, STATUS_EXIT_CODES
+
+PAGES = Path(__file__).parents[1] / "docs" / "reference"
+
+
+def config_page() -> str:
+    """Every key with its default and its sentence."""
+    lines = [
+        "# Configuration",
+        "",
+        "`gristmill.toml`, then the environment (`GRISTMILL_SANDBOX__WARM=4`), then flags; later wins.",
+        "",
+    ]
+    return "\n".join(lines + _section(Config, "")) + "\n"
+
+
+def _section(section: type[BaseModel], path: str) -> list[str]:
+    lines: list[str] = []
+    nested: list[str] = []
+    for name, field in section.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            nested += ["", f"## `[{path}{name}]`", "", field.description or "", "", *_section(field.annotation, f"{path}{name}.")]
+        else:
+            default = f"{len(field.default)} modules" if name == "preload" else field.default
+            lines.append(f"- `{name}` (default `{default}`): {field.description}")
+    return lines + nested
+
+
+def errors_page() -> str:
+    """The tree, the codes and the exit codes."""
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.Error)]
+    rows = [f"| `{kind.code}` | `{kind.__name__}` | {_first(kind)} | {_exit(kind)} |" for kind in kinds]
+    statuses = [f"| `{status}` | {code} |" for status, code in STATUS_EXIT_CODES.items()]
+    return "\n".join(
+        ["# Errors", "", "| code | class | meaning | exit code |", "|---|---|---|---|", *rows, "",
+         "## Outcomes", "", "What the code did is not an error but an outcome. `gristmill run` ends with:", "",
+         "| status | exit code |", "|---|---|", *statuses, ""]
+    )  # fmt: skip
+
+
+def _exit(kind: type[errors.Error]) -> int:
+    return next(code for base, code in EXIT_CODES.items() if issubclass(kind, base))
+
+
+def events_page() -> str:
+    """What can be heard while code runs."""
+    kinds: list[Any] = [
+        kind for kind in vars(events).values() if getattr(kind, "__module__", "") == events.__name__ and isinstance(kind, type)
+    ]
+    rows = [
+        f"| `{kind.__name__}` | {', '.join(f'`{name}`' for name in kind.__dataclass_fields__)} | {_first(kind)} |"
+        for kind in kinds
+    ]
+    return "\n".join(["# Events", "", "| event | fields | meaning |", "|---|---|---|", *rows, ""])
+
+
+def python_page() -> str:
+    """The public names, and the fields of an outcome."""
+    lines = ["# Python", "", "| name | what it is |", "|---|---|"]
+    for name in gristmill.__all__:
+        thing: Any = getattr(gristmill, name)
+        kind = "a callable" if isinstance(thing, types.GenericAlias) or not inspect.getdoc(thing) else _first(thing)
+        kind = {"Handler": "An upstream, or an upstream behind layers.", "Event": "Any of the [events](events.md)."}.get(
+            name, kind
+        )
+        lines.append(f"| `{name}` | {kind} |")
+    fields = ", ".join(f"`{name}`" for name in Outcome.__dataclass_fields__)
+    return "\n".join([*lines, "", "## Outcome", "", f"Fields, in the library and in every JSON: {fields}.", ""])
+
+
+def cli_page() -> str:
+    """Every verb with its help."""
+    lines = ["# Command line", ""]
+    for path, command in _commands(typer.main.get_command(app), ()):
+        lines += [f"## `gristmill {' '.join(path)}`", "", inspect.cleandoc(command.help or ""), ""]
+        for parameter in command.params:
+            if parameter.param_type_name == "option" and parameter.name != "help":
+                lines.append(f"- `{' '.join(parameter.opts)}`: {parameter.help}")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _commands(group: Any, path: tuple[str, ...]) -> list[tuple[tuple[str, ...], Any]]:
+    found: list[tuple[tuple[str, ...], Any]] = []
+    for name, command in group.commands.items():
+        found += _commands(command, (*path, name)) if hasattr(command, "commands") else [((*path, name), command)]
+    return found
+
+
+def _first(thing: object) -> str:
+    return (inspect.getdoc(thing) or "").split("\n")[0]
+
+
+def main() -> None:
+    """Write or check."""
+    made = {"config": config_page(), "errors": errors_page(), "events": events_page(), "python": python_page(), "cli": cli_page()}
+    stale = [
+        name for name, text in made.items() if not (PAGES / f"{name}.md").exists() or (PAGES / f"{name}.md").read_text() != text
+    ]
+    if "--check" in sys.argv:
+        if stale:
+            sys.exit(f"out of date: {', '.join(stale)}; run `make docs`")
+        print("the reference is up to date")
+        return
+    PAGES.mkdir(parents=True, exist_ok=True)
+    for name, text in made.items():
+        (PAGES / f"{name}.md").write_text(text)
+    print(f"wrote {len(made)} pages, {len(stale)} changed")
+
+
+if __name__ == "__main__":
+    main()
