@@ -223,12 +223,7 @@ sorted(found)
 
 @pytest.mark.requirement("T6")
 def test_guest_finds_no_set_uid_program_that_gains_anything(namespaces: Wall) -> None:
-    outcome = namespaces.run("""
-import os
-flags = {line.split()[4]: line.split()[5] for line in open("/proc/self/mountinfo")}
-[point for point, options in flags.items() if "nosuid" not in options and not point.startswith("/dev/")]
-""")
-    assert outcome.result == ["/proc"] or outcome.result == [], outcome
+    # Every mount but the device files is nosuid (test_posture counts them); this is the second reason why none can help.
     status = namespaces.run("[l.split()[1] for l in open('/proc/self/status') if l.startswith('NoNewPrivs')]")
     assert status.result == ["1"]
 

@@ -40,16 +40,6 @@ def status():
     return {name: " ".join(lines[name].split()) for name in wanted if name in lines}
 
 
-def mounts():
-    found = {}
-    for line in read("/proc/self/mountinfo").splitlines():
-        if " - " in line:
-            left, right = line.split(" - ")
-            options = set(left.split()[5].split(","))
-            found[left.split()[4]] = [right.split()[0], *sorted(options & {"ro", "rw", "nosuid", "nodev", "noexec"})]
-    return found
-
-
 def limits():
     names = [name for name in dir(resource) if name.startswith("RLIMIT_") and name != "RLIMIT_OFILE"]
     return {name: list(resource.getrlimit(getattr(resource, name))) for name in names}
@@ -58,7 +48,6 @@ def limits():
 {
     "descriptors": descriptors(),
     "status": status(),
-    "mounts": mounts(),
     "limits": limits(),
     "environment": sorted(os.environ),
     "identity": [os.getresuid(), os.getresgid(), os.getgroups(), os.getpid(), os.getppid()],
