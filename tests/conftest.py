@@ -7,10 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from gristmill import BlockingRuntime, Config
 from gristmill.config import SandboxConfig, StoreConfig
 from gristmill.errors import ToolFailed
+
+# Examples may take as long as they take: this is no place for timings, and the machine may be busy.
+settings.register_profile("gristmill", deadline=None)
+settings.load_profile("gristmill")
 
 
 async def slow(number: int = 0) -> dict[str, Any]:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from gristmill.errors import ConfigError, Error, LimitExceeded, NotFound, Refused, SandboxError, UpstreamError
     from gristmill.events import Event
     from gristmill.model import Execution, Handler, Layer, Limits, Outcome, Tool, ToolCall, ToolResult, Usage
-    from gristmill.runtime.runtime import Runtime
+    from gristmill.runtime.runtime import Runtime, Session
     from gristmill.sandbox.base import Pool, Sandbox
 
 _HOME = {
@@ -32,6 +32,7 @@ _HOME = {
     "Runtime": "runtime.runtime",
     "Sandbox": "sandbox.base",
     "SandboxError": "errors",
+    "Session": "runtime.runtime",
     "Tool": "model",
     "ToolCall": "model",
     "ToolResult": "model",
@@ -58,6 +59,7 @@ __all__ = [
     "Runtime",
     "Sandbox",
     "SandboxError",
+    "Session",
     "Tool",
     "ToolCall",
     "ToolResult",

@@ -10,9 +10,7 @@ PAGES = ("learned-types.md", "pinned-definitions.md")
 EXAMPLES = [
     pytest.param(code, id=f"{page}-{number}")
     for page in PAGES
-    for number, code in enumerate(
-        re.findall(r"```python\n(.*?)```", (GUIDES / page).read_text(encoding="utf-8"), re.DOTALL)
-    )
+    for number, code in enumerate(re.findall(r"```python\n(.*?)```", (GUIDES / page).read_text(encoding="utf-8"), re.DOTALL))
 ]
 
 

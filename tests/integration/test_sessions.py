@@ -117,6 +117,20 @@ def run(test: Callable[[], Coroutine[Any, Any, None]]) -> None:
     asyncio.run(limited())
 
 
+def test_a_session_can_be_held_forked_and_dropped(state: Path) -> None:
+    async def test() -> None:
+        async with opened(state) as runtime:
+            trunk = runtime.session("held")
+            await trunk.execute("x = 1")
+            branch = await trunk.fork()
+            await branch.execute("x += 1")
+            assert [(await session.execute("x")).result for session in (trunk, branch)] == [1, 2]
+            await branch.drop()
+            assert runtime.sessions_kept == ("held",)
+
+    run(test)
+
+
 def test_an_idle_session_is_dropped(state: Path) -> None:
     async def test() -> None:
         async with opened(state, session_idle_seconds=0.0) as runtime:

@@ -85,9 +85,7 @@ def _call_form(record: Record, ahead: Set[str]) -> ast.Assign:
     # This form is evaluated at import, when a record that refers back does not exist yet.
     entries = [name("Any") if _mentions(entry, ahead) else entry for entry in entries]
     keys: list[ast.expr | None] = [ast.Constant(field.name) for field in record.fields]
-    call = ast.Call(
-        func=name("TypedDict"), args=[ast.Constant(record.name), ast.Dict(keys=keys, values=entries)], keywords=[]
-    )
+    call = ast.Call(func=name("TypedDict"), args=[ast.Constant(record.name), ast.Dict(keys=keys, values=entries)], keywords=[])
     return ast.Assign(targets=[name(record.name)], value=call, lineno=1)
 
 
@@ -116,11 +114,7 @@ def _either(parts: list[ast.expr]) -> ast.expr:
     return joined
 
 
-def function(
-    identifier: str, arguments: ast.arguments, body: list[ast.stmt], *, returns: ast.expr | None
-) -> ast.FunctionDef:
+def function(identifier: str, arguments: ast.arguments, body: list[ast.stmt], *, returns: ast.expr | None) -> ast.FunctionDef:
     """A plain function."""
     checked = name(identifier).id
-    return ast.FunctionDef(
-        name=checked, args=arguments, body=body, decorator_list=[], returns=returns, lineno=1, **_TYPE_PARAMS
-    )
+    return ast.FunctionDef(name=checked, args=arguments, body=body, decorator_list=[], returns=returns, lineno=1, **_TYPE_PARAMS)

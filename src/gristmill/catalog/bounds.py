@@ -26,13 +26,7 @@ def excess(value: Json) -> str | None:
         elif reason := _odd_scalar(current):
             return reason
         if nodes > MAX_NODES or characters > MAX_CHARACTERS or level > MAX_DEPTH:
-            return (
-                "nested too deeply"
-                if level > MAX_DEPTH
-                else "too much text"
-                if nodes <= MAX_NODES
-                else "too many values"
-            )
+            return "nested too deeply" if level > MAX_DEPTH else "too much text" if nodes <= MAX_NODES else "too many values"
     return None
 
 

@@ -103,9 +103,7 @@ class _Walk:
     def _branches(self, schema: Schema) -> Iterator[Json]:
         yield from chain.from_iterable(listing(schema.get(key)) for key in _LISTS)
         yield from (schema[key] for key in _SINGLES if key in schema)
-        yield from chain.from_iterable(
-            mapping(schema.get(key)).values() for key in ("dependentSchemas", "dependencies")
-        )
+        yield from chain.from_iterable(mapping(schema.get(key)).values() for key in ("dependentSchemas", "dependencies"))
         if "$dynamicRef" in schema or "$recursiveRef" in schema or ("$id" in schema and schema is not self._root):
             self.opaque = True
         if isinstance(reference := schema.get("$ref"), str):

@@ -145,11 +145,7 @@ def _outline(value: Json) -> str:
     """The kind of a value; for objects with their keys, for numbers without the point."""
     if isinstance(value, dict):
         return "object " + " ".join(sorted(cast("dict[str, Json]", value)))
-    return (
-        "number"
-        if isinstance(value, float)
-        else _KINDS.get(type(cast("object", value)), "other").replace("integer", "number")
-    )
+    return "number" if isinstance(value, float) else _KINDS.get(type(cast("object", value)), "other").replace("integer", "number")
 
 
 def _sample(values: list[Json]) -> list[Json]:

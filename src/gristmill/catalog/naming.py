@@ -19,9 +19,7 @@ _NOT_WORD = re.compile(r"\W+")
 _RESERVED: dict[Role, frozenset[str]] = {
     # `from servers.x import open` would silently replace the builtin in the agent's program.
     "server": frozenset({*dir(builtins), "servers"}),
-    "tool": frozenset(
-        {*dir(builtins), "call_mcp_tool", "Any", "Literal", "Never", "NotRequired", "TypedDict", "annotations"}
-    ),
+    "tool": frozenset({*dir(builtins), "call_mcp_tool", "Any", "Literal", "Never", "NotRequired", "TypedDict", "annotations"}),
     # `id`, `type` and `filter` are fine as parameters: the generated bodies use no builtins.
     "argument": frozenset({"call_mcp_tool", "_arguments", "_extra"}),
 }

@@ -71,9 +71,7 @@ _lazy(__name__)
 def servers_package(catalog: Catalog) -> str:
     """``servers/__init__.py``: which servers there are, and the loader their packages share."""
     modules = catalog.modules
-    sizes = {
-        module: f"{one_line(server)}: {len(catalog.of_server(server))} tools" for server, module in modules.items()
-    }
+    sizes = {module: f"{one_line(server)}: {len(catalog.of_server(server))} tools" for server, module in modules.items()}
     doc = "Tool servers: `from servers import <server>`, then `<server>.<tool>(...)`. `dir()` lists both."
     return _package(doc, "_SERVERS", sizes, modules, _SERVERS_LOADER)
 

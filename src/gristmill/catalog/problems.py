@@ -62,9 +62,7 @@ def explain(error: jsonschema_rs.ValidationError, root: Schema) -> list[Problem]
 
 def _unknown(place: Sequence[str | int], value: Json, known: list[str]) -> Problem:
     names = ", ".join(one_line(name, limit=60) for name in known[:MAX_NAMES]) or "none"
-    return Problem(
-        field=_path(place), given=_show(value), expected=f"no such name; known: {names}", near=_near(place[-1], known)
-    )
+    return Problem(field=_path(place), given=_show(value), expected=f"no such name; known: {names}", near=_near(place[-1], known))
 
 
 def _expected(error: jsonschema_rs.ValidationError) -> str:

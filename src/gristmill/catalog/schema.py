@@ -214,9 +214,7 @@ class Reader:
         if fields and self._claimed < MAX_RECORDS:
             return self.record(self._claim(hint), fields, required, depth)
         found = (self.read(part, hint, depth + 1) for part in parts)
-        return next(
-            (kind for kind in found if kind not in (ANY, ANY_MAP)), ANY_MAP if schema.get("type") == "object" else ANY
-        )
+        return next((kind for kind in found if kind not in (ANY, ANY_MAP)), ANY_MAP if schema.get("type") == "object" else ANY)
 
     def _claim(self, hint: str) -> str:
         plain = name = type_name(hint)
@@ -255,7 +253,5 @@ def _type_of(value: Json) -> Type:
 
 def _short(value: Json) -> str:
     # A description repeats no megabyte default; ASCII escapes show what would be invisible.
-    text = (
-        value if isinstance(value, str) and value.isascii() and value.isprintable() else json.dumps(value, default=str)
-    )
+    text = value if isinstance(value, str) and value.isascii() and value.isprintable() else json.dumps(value, default=str)
     return text if len(text) <= 60 else text[:59] + "…"

@@ -38,9 +38,7 @@ class Stub:
     """How many calls the result type was learned from; 0 when the server declared it or nothing is known."""
 
 
-def stub_of(
-    tool: Tool, function: str, learned: LearnedResult | None = None, *, taken: frozenset[str] = frozenset()
-) -> Stub:
+def stub_of(tool: Tool, function: str, learned: LearnedResult | None = None, *, taken: frozenset[str] = frozenset()) -> Stub:
     """The typed view of ``tool``, called ``function`` in code; a declared result type outranks a learned one.
 
     Records get names that are not in ``taken``.

@@ -24,7 +24,7 @@ _WORDS = frozenset(
     await break case catch class const continue debugger default delete do else enum export extends false finally for
     function if implements import in instanceof interface let new null package private protected public return static
     super switch this throw true try typeof var void while with yield
-    """.split()  # noqa: SIM905 - a list of words reads best as words
+    """.split()
 )
 
 

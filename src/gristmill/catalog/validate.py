@@ -68,9 +68,7 @@ class Checker:
             if len(self._entries) >= MAX_CACHED:
                 self._entries.clear()
             result = Compiled(schema={}) if tool.output_schema is None else compile_schema(tool.output_schema)
-            entry = self._entries[tool.key] = _Entry(
-                tool=tool, arguments=compile_schema(tool.input_schema), result=result
-            )
+            entry = self._entries[tool.key] = _Entry(tool=tool, arguments=compile_schema(tool.input_schema), result=result)
         return entry
 
 

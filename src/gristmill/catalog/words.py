@@ -22,7 +22,7 @@ _FIELD_WORDS = frozenset(
     priority severity color format language locale lang model token tokens session host port domain ip server
     client device platform os browser agent image images icon avatar thumbnail video audio media width alt
     caption
-    """.split()  # noqa: SIM905 - a list of words reads best as words
+    """.split()
 )
 _STATE_WORDS = frozenset(
     """
@@ -37,7 +37,7 @@ _STATE_WORDS = frozenset(
     audio video json xml html csv markdown string integer number boolean array object null float date datetime
     user bot organization team group admin owner member guest asc desc ascending descending get post put patch
     delete head options read write create update issue pull request commit branch tag
-    """.split()  # noqa: SIM905
+    """.split()
 )
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 

@@ -82,7 +82,8 @@ class Runner:
             elif order[0] == "fork":
                 self._branch(fds)
 
-    def _run(self, code, context, result_bytes):
+    def _run(self, code, context, result_bytes, modules):
+        tools.use_modules(modules)
         if context:
             self.module.context = Context(context)
         report = self.execute(code, result_bytes)
@@ -220,7 +221,7 @@ def train(rounds):
         runner = Runner(ours.detach())
         for _ in range(rounds):
             sys.stdout = nowhere
-            theirs.sendall(frame(json.dumps(["run", _WARM_UP, {}, 10_000])))
+            theirs.sendall(frame(json.dumps(["run", _WARM_UP, {}, 10_000, None])))
             order, _ = runner.channel.next_order()
             runner._run(*order[1:])
             theirs.recv(1 << 16)

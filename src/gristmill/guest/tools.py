@@ -121,6 +121,23 @@ def call_mcp_tool(name, arguments=None, /, **more):
     return CALLS.call(name, {**(arguments or {}), **more})
 
 
+def use_modules(folder):
+    """Import tools from the typed modules in ``folder``; a session whose catalogue has changed imports them anew."""
+    if folder == _modules[0]:
+        return
+    if _modules[0] in sys.path:
+        sys.path.remove(_modules[0])
+    _modules[0] = folder
+    for name in [name for name in sys.modules if name.partition(".")[0] == "servers"]:
+        del sys.modules[name]
+    if folder is not None:
+        sys.path.insert(0, folder)
+        importlib.invalidate_caches()
+
+
+_modules = [None]
+
+
 def install():
     """Make the modules importable."""
     sys.meta_path.append(Finder())

@@ -17,6 +17,32 @@ from gristmill.runtime.rooms import Rooms
 from gristmill.upstream.inproc import Function
 
 
+class Session:
+    """A name whose interpreter and files live on between executions."""
+
+    def __init__(self, runtime: "Runtime", name: str) -> None:
+        self._runtime = runtime
+        self.name = name
+
+    async def execute(self, code: str, **options: Any) -> Outcome:
+        """As ``Runtime.execute``, in this session."""
+        return await self._runtime.execute(code, session=self.name, **options)
+
+    async def fork(self, name: str | None = None) -> "Session":
+        """Branch the live interpreter; both continue independently and share the session's files.
+
+        Raises:
+            UnknownSession: there is no live interpreter; run something first.
+        """
+        branch = name or f"{self.name}-{uuid.uuid4().hex[:8]}"
+        await self._runtime.fork_session(self.name, branch)
+        return Session(self._runtime, branch)
+
+    async def drop(self) -> None:
+        """End the interpreter; the files stay."""
+        await self._runtime.drop_session(self.name)
+
+
 class Runtime:
     """An open gateway. Bound to the event loop it was opened in."""
 
@@ -64,6 +90,10 @@ class Runtime:
             id=uuid.uuid4().hex, code=code, session=session, limits=self._limits(limits), context=dict(context or {})
         )
         return await execute(self._rooms, execution, emit)
+
+    def session(self, name: str) -> Session:
+        """The session called ``name``; it begins with its first execution."""
+        return Session(self, name)
 
     async def fork_session(self, session: str, branch: str) -> None:
         """Branch the live interpreter of ``session``; both continue independently and share the session's files.

@@ -16,6 +16,7 @@ class Family:
 
     init_pidfd: int
     init_pid: int
+    init: tree.Watch
     workers: set[int] = field(default_factory=set[int])
 
     def locate(self, inner_pid: int) -> int | None:
@@ -38,6 +39,7 @@ class Family:
     def gone(self) -> None:
         """The kernel has buried the namespace."""
         os.close(self.init_pidfd)
+        self.init.close()
         self.init_pidfd = -1
         self.workers.clear()
 

@@ -37,6 +37,7 @@ class Handles:
     pid: int
     group: Group | None
     family: Family | None = None
+    watch: tree.Watch | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -63,6 +64,7 @@ class Jail:
         self._run: Run | None = None
         self._handles: Handles | None = None
         self._frozen = False
+        self._cpu_seen = 0.0
         self.state: State = "fresh"
         self.limits = limits
         self.ready: asyncio.Future[int] = self._loop.create_future()
@@ -71,6 +73,7 @@ class Jail:
         self.branch: Callable[[Jail], Awaitable[Jail]] | None = None
         self.bury: Callable[[Jail], None] | None = None
         self.scratch: Path | None = None
+        self.catalog: str | None = None
 
     # -- life -----------------------------------------------------------------------------------------------------------
 
@@ -122,6 +125,8 @@ class Jail:
             return None
         handles.link.close()
         handles.output.close()
+        if handles.watch is not None:
+            handles.watch.close()
         self._loop.remove_reader(handles.pidfd)
         os.close(handles.pidfd)
         return handles.group
@@ -169,12 +174,12 @@ class Jail:
         run = self._run = Run(job=job, calls=calls, emit=emit, ending=self._loop.create_future())
         if self.state == "kept":
             handles.output.reset(limits.output_bytes)
-            run.cpu_before = tree.cpu_seconds([handles.pid])
+            run.cpu_before = self._cpu_seen
             if self._frozen:
                 self._frozen = False
                 send(handles.pidfd, signal.SIGCONT)
         handles.link.frame_limit = max(limits.result_bytes, min(limits.call_bytes, 1 << 24)) + (1 << 16)
-        handles.link.send(bridge.encode("run", job.code, job.context, limits.result_bytes))
+        handles.link.send(bridge.encode("run", job.code, job.context, limits.result_bytes, self._modules(job)))
         clock = self._loop.call_later(limits.seconds, self._exceed, "seconds")
         ticker = _Ticker(self._loop, self._tick)
         try:
@@ -190,6 +195,9 @@ class Jail:
         report = await self._report(run, ending)
         self._tidy()
         return replace(report, state=self._leave())
+
+    def _modules(self, job: Job) -> str | None:
+        return f"{self.catalog}/{job.modules}" if self.catalog and job.modules else None
 
     def on_message(self, message: bridge.Message, length: int) -> None:
         """A frame from the child."""
@@ -329,11 +337,16 @@ class Jail:
     def _tidy(self) -> None:
         """A kept interpreter keeps its state, not its processes, and nothing of it runs between executions."""
         handles = self._handles
-        if handles is None or handles.family is None or not self.alive:
+        if handles is None or handles.family is None or handles.watch is None or not self.alive:
             return
-        if not handles.family.end_strays_of(handles.pid):
+        try:
+            self._cpu_seen, threads = handles.watch.cpu_and_threads()
+            strays = (handles.watch.children() | handles.family.init.children()) - handles.family.workers
+        except ProcessLookupError:
+            return  # it ended meanwhile; whoever comes next finds it dead
+        if (strays or threads > 1) and not handles.family.end_strays_of(handles.pid):
             self.kill()
-        elif tree.threads(handles.pid) > 1:
+        elif threads > 1:
             self._frozen = True
             send(handles.pidfd, signal.SIGSTOP)
 

@@ -6,7 +6,7 @@ import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 
-PYTHON, SITE, MILL = "/opt/python", "/opt/site", "/opt/gristmill"
+PYTHON, SITE, MILL, CATALOG = "/opt/python", "/opt/site", "/opt/gristmill", "/opt/catalog"
 SHARED_PREFIXES = ("/", "/usr")  # prefixes that hold far more than a Python
 
 
@@ -20,6 +20,7 @@ class Layout:
     library: str
     site: str | None
     mill: str
+    catalog: str | None = None
 
 
 def version() -> str:
@@ -27,13 +28,15 @@ def version() -> str:
     return f"python{sys.version_info.major}.{sys.version_info.minor}"
 
 
-def inside(site: Path | None) -> Layout:
+def inside(site: Path | None, catalog: Path | None = None) -> Layout:
     """The layout of a jail with a file tree of its own."""
     package = str(Path(__file__).parents[1])
     binds = [*_interpreter(), *_system_libraries()]
     binds += [(f"{package}/guest", f"{MILL}/gristmill/guest"), (f"{package}/sandbox/linux", f"{MILL}/gristmill/sandbox/linux")]
     if site:
         binds.append((str(site), SITE))
+    if catalog:
+        binds.append((str(catalog), CATALOG))
     return Layout(
         binds=tuple(pair for pair in binds if os.path.exists(pair[0])),
         links=tuple((os.readlink(path), path) for path in ("/lib", "/lib64") if os.path.islink(path)),
@@ -41,14 +44,15 @@ def inside(site: Path | None) -> Layout:
         library=f"{PYTHON}/lib/{version()}",
         site=SITE if site else None,
         mill=MILL,
+        catalog=CATALOG if catalog else None,
     )
 
 
-def outside(site: Path | None) -> Layout:
+def outside(site: Path | None, catalog: Path | None = None) -> Layout:
     """The layout without a mount namespace: host paths, readable ones named one by one for Landlock."""
     package = str(Path(__file__).parents[1])
     names = [source for source, _ in (*_interpreter(), *_system_libraries())] + [f"{package}/guest", f"{package}/sandbox/linux"]
-    names += [str(site)] if site else []
+    names += [str(folder) for folder in (site, catalog) if folder]
     return Layout(
         binds=tuple((name, name) for name in names if os.path.exists(name)),
         links=(),
@@ -56,6 +60,7 @@ def outside(site: Path | None) -> Layout:
         library=sysconfig.get_path("stdlib"),
         site=str(site) if site else None,
         mill=str(Path(package).parent),
+        catalog=str(catalog) if catalog else None,
     )
 
 

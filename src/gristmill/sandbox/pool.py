@@ -39,6 +39,7 @@ class PoolOptions:
     site: Path | None
     workspaces: Path | None
     scratch: Path
+    catalog: Path | None = None
     use_cgroups: bool = True
     require_cgroups: bool = False
     uid: int = 65_534
@@ -176,6 +177,8 @@ class LinuxPool:
     def _new_jail(self, limits: Limits, workspace: Path | None) -> Jail:
         jail = Jail(self.isolation, limits, self._base_bytes)
         jail.bury = self._bury
+        if self.options.catalog is not None:
+            jail.catalog = layout.CATALOG if self.isolation == "namespaces" else str(self.options.catalog)
         if workspace is not None:
             jail.watch = DiskWatch(workspace, limits)
         self._live.add(jail)
@@ -184,7 +187,7 @@ class LinuxPool:
     def _found_family(self, jail: Jail) -> None:
         """The child's first process only keeps house; from here on the jail is its worker."""
         handles = jail.handles
-        family = Family(handles.pidfd, handles.pid)
+        family = Family(handles.pidfd, handles.pid, tree.Watch(handles.pid))
         jail.exited.add_done_callback(lambda _: family.gone())
         self._adopt(jail, family, handles, jail.ready.result())
 
@@ -198,7 +201,7 @@ class LinuxPool:
         if worker is None:
             raise SandboxError("the session ended before it was ready")
         family.workers.add(worker)
-        jail.attach(replace(handles, pidfd=os.pidfd_open(worker), pid=worker, family=family))
+        jail.attach(replace(handles, pidfd=os.pidfd_open(worker), pid=worker, family=family, watch=tree.Watch(worker)))
 
     async def _branch(self, origin: Jail, family: Family) -> Jail:
         branch = self._new_jail(origin.limits, None)
@@ -357,7 +360,7 @@ def jail_spec(options: PoolOptions, level: Isolation) -> JailSpec:
     """What the plan of this pool depends on."""
     return JailSpec(
         level=level,
-        layout=layout.inside(options.site) if level == "namespaces" else layout.outside(options.site),
+        layout=(layout.inside if level == "namespaces" else layout.outside)(options.site, options.catalog),
         as_root=os.geteuid() == 0,
         uid=options.uid,
         gid=options.gid,

@@ -74,8 +74,7 @@ def test_keys_that_are_data_are_not_kept() -> None:
         {"2024-01-05": 1, "id": 2},
         {"550e8400-e29b-41d4-a716-446655440000": "x"},
         {"deadbeef01": "x", "id": 5},
-        {f"name_{letter}": 1 for letter in string.ascii_letters + string.digits + "_" * 10}
-        | {f"id_{i}": 1 for i in range(9)},
+        {f"name_{letter}": 1 for letter in string.ascii_letters + string.digits + "_" * 10} | {f"id_{i}": 1 for i in range(9)},
     ):
         assert looks_like_a_record(people) is False, people
         kept = json.dumps(learned_to_json(learn({"id": 5, "data": people, "name": "x"})))
@@ -117,8 +116,7 @@ def test_a_long_list_is_sampled_from_its_start_to_its_end() -> None:
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=10),
     lambda inner: (
-        st.lists(inner, max_size=4)
-        | st.dictionaries(st.sampled_from(["id", "name", "x", "a b", "status"]), inner, max_size=4)
+        st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["id", "name", "x", "a b", "status"]), inner, max_size=4)
     ),
     max_leaves=15,
 )
@@ -130,9 +128,7 @@ def test_every_result_satisfies_what_was_learned_and_it_survives_json(results: l
     assert learned_from_json(json.loads(json.dumps(learned_to_json(learned)))) == learned
     compiled = compile_schema(learned_schema(learned.shape))
     assert compiled.validator is not None
-    assert all(
-        compiled.validator.is_valid(json_text(result) if isinstance(result, str) else result) for result in results
-    )
+    assert all(compiled.validator.is_valid(json_text(result) if isinstance(result, str) else result) for result in results)
 
 
 @given(json_values)

@@ -105,9 +105,7 @@ def test_records_never_take_the_name_of_something_python_or_typing_has() -> None
 
 def doubling(levels: int) -> Json:
     definitions: dict[str, Any] = {
-        f"d{level}": {
-            "anyOf": [{"type": "array", "items": {"$ref": f"#/$defs/d{level + 1}"}}, {"$ref": f"#/$defs/d{level + 1}"}]
-        }
+        f"d{level}": {"anyOf": [{"type": "array", "items": {"$ref": f"#/$defs/d{level + 1}"}}, {"$ref": f"#/$defs/d{level + 1}"}]}
         for level in range(levels)
     }
     return {"$ref": "#/$defs/d0", "$defs": {**definitions, f"d{levels}": {"type": "string"}}}
@@ -121,9 +119,7 @@ def test_a_schema_bomb_is_cut_short() -> None:
         many["$defs"][f"d{level}"] = {"anyOf": [{"$ref": f"#/$defs/d{level + 1}"}] * 20}
     written(many)
     wide: dict[str, Any] = {
-        "properties": {
-            f"p{i}": {"properties": {f"q{j}": {"properties": {"x": {}}} for j in range(40)}} for i in range(40)
-        }
+        "properties": {f"p{i}": {"properties": {f"q{j}": {"properties": {"x": {}}} for j in range(40)}} for i in range(40)}
     }
     assert len(read_schema(wide, name="Wide").records) <= MAX_RECORDS
 

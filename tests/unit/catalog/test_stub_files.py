@@ -74,9 +74,7 @@ def test_a_name_that_is_not_safe_never_becomes_a_path(tmp_path: Path, monkeypatc
     assert not (tmp_path / "stubs" / "outside").exists()
 
 
-NAMES = st.text(max_size=20) | st.sampled_from(
-    ["../x", "/etc/passwd", "a/b", "__init__", ".", "..", "a\x00b", "con", "x.py"]
-)
+NAMES = st.text(max_size=20) | st.sampled_from(["../x", "/etc/passwd", "a/b", "__init__", ".", "..", "a\x00b", "con", "x.py"])
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)

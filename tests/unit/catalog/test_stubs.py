@@ -96,9 +96,7 @@ leaves = st.fixed_dictionaries(
 schemas = st.recursive(
     leaves | st.dictionaries(keywords, json_values, max_size=3) | st.booleans(),
     lambda inner: (
-        st.fixed_dictionaries(
-            {"properties": st.dictionaries(text, inner, max_size=4), "required": st.lists(text, max_size=2)}
-        )
+        st.fixed_dictionaries({"properties": st.dictionaries(text, inner, max_size=4), "required": st.lists(text, max_size=2)})
         | st.fixed_dictionaries({"anyOf": st.lists(inner, max_size=3)})
         | st.fixed_dictionaries({"type": st.just("array"), "items": inner})
     ),
@@ -158,9 +156,7 @@ def test_a_description_cannot_end_a_typescript_comment() -> None:
     schema: dict[str, Json] = {"properties": {"a": {"description": "*/ evil(); /*"}, "*/ evil()": {}}}
     tool = Tool(server="s", name="t", description="*/ evil(); /*\n*/", input_schema=schema)
     code = re.sub(r"/\*.*?\*/", "", typescript_of(stub_of(tool, "t")), flags=re.DOTALL)
-    assert " ".join(code.split()) == (
-        'export function t(args?: { a?: unknown; "*/ evil()"?: unknown; }): Promise<unknown>;'
-    )
+    assert " ".join(code.split()) == ('export function t(args?: { a?: unknown; "*/ evil()"?: unknown; }): Promise<unknown>;')
 
 
 def test_optional_parameters_that_are_not_given_are_left_out_and_null_can_be_sent() -> None:
@@ -228,9 +224,7 @@ def test_a_learned_type_is_shown_as_learned_and_a_declared_one_outranks_it() -> 
     learned = LearnedResult(schema={"type": "array", "items": {"type": "integer"}}, calls=7)
     unknown = Tool(server="s", name="t")
     declared = Tool(server="s", name="t", output_schema={"type": "string"})
-    assert '-> list[int]:\n    """No description.\n\nReturns:\n    learned from 7 calls' in module_source(
-        unknown, "t", learned
-    )
+    assert '-> list[int]:\n    """No description.\n\nReturns:\n    learned from 7 calls' in module_source(unknown, "t", learned)
     assert "-> str:" in module_source(declared, "t", learned)
     assert "learned" not in module_source(declared, "t", learned)
 

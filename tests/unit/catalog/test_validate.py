@@ -41,9 +41,7 @@ def problems(arguments: dict[str, Json], schema: dict[str, Json] = SCHEMA) -> li
         ),
     ],
 )
-def test_a_problem_names_the_field_what_was_given_and_what_is_expected(
-    arguments: dict[str, Json], expected: str
-) -> None:
+def test_a_problem_names_the_field_what_was_given_and_what_is_expected(arguments: dict[str, Json], expected: str) -> None:
     assert [str(problem) for problem in problems(arguments)] == [expected]
 
 
