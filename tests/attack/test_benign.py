@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ HAS_PANDAS = any(CODE.glob("lib/python*/site-packages/pandas"))
 
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wall]:
-    packages = {"venv": str(CODE), "preload_packages": ["pandas"]} if HAS_PANDAS else {}
+    packages: dict[str, Any] = {"venv": str(CODE), "preload_packages": ["pandas"]} if HAS_PANDAS else {}
     with opened(tmp_path_factory.mktemp("benign"), "namespaces", **packages) as wall:
         yield wall
 

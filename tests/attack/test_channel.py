@@ -54,7 +54,7 @@ def nothing_seen() -> None:
 
 
 # Every hostile guest starts with this: it speaks on the socket itself, past the guest's own code.
-RAW = '''
+RAW = """
 import json, os, socket, struct, time
 raw = socket.socket(fileno=os.dup(3))
 def frame(body):
@@ -66,7 +66,7 @@ def call(number, tool="t.record", arguments=None, positional=()):
     return ["call", number, tool, arguments or {}, list(positional)]
 def wait_for_end():
     while True: time.sleep(1)
-'''
+"""
 
 VIOLATIONS = {
     "huge_length": "raw.sendall(b'\\xff\\xff\\xff\\xff')",
@@ -79,10 +79,10 @@ VIOLATIONS = {
     "host_tag": "send(['run', '1', {}, 1])",
     "value_tag": "send(['value', 1, 2])",
     "deep_nesting": "send(b'[\"call\",1,\"t.record\",{\"a\":' + b'[' * 100000 + b']' * 100000 + b'},[]]')",
-    "nan": "send(b'[\"call\",1,\"t.record\",{\"a\":NaN},[]]')",
-    "infinity": "send(b'[\"call\",1,\"t.record\",{\"a\":Infinity},[]]')",
-    "bad_utf8": "send(b'[\"call\",1,\"t.record\",{\"a\":\"\\xff\\xfe\"},[]]')",
-    "trailing": "send(b'[\"call\",1,\"t.record\",{},[]] []')",
+    "nan": 'send(b\'["call",1,"t.record",{"a":NaN},[]]\')',
+    "infinity": 'send(b\'["call",1,"t.record",{"a":Infinity},[]]\')',
+    "bad_utf8": 'send(b\'["call",1,"t.record",{"a":"\\xff\\xfe"},[]]\')',
+    "trailing": 'send(b\'["call",1,"t.record",{},[]] []\')',
     "too_many_fields": "send(['call', 1, 't.record', {}, [], 'more'])",
     "too_few_fields": "send(['call', 1])",
     "wrong_types": "send(['call', '1', 5, [], {}])",
@@ -123,7 +123,9 @@ def test_a_truncated_frame_keeps_nobody_waiting(gateway: Wall) -> None:
 
 @pytest.mark.requirement("T20")
 def test_a_frame_byte_by_byte_is_still_one_frame(gateway: Wall) -> None:
-    outcome = gateway.run(RAW + "for byte in frame(call(7, arguments={'a': 1})): raw.sendall(bytes([byte]))\nraw.recv(1000).decode()")
+    outcome = gateway.run(
+        RAW + "for byte in frame(call(7, arguments={'a': 1})): raw.sendall(bytes([byte]))\nraw.recv(1000).decode()"
+    )
     assert calls == [{"a": 1}]
     assert outcome.status in ("ok", "crashed")
 
@@ -153,7 +155,8 @@ def test_the_host_itself_keeps_the_result_limit(gateway: Wall, part: str) -> Non
 @pytest.mark.requirement("T25")
 def test_a_forged_end_is_only_a_value_and_cannot_claim_what_the_host_measures(gateway: Wall) -> None:
     outcome = gateway.run(
-        RAW + "send(call(1), call(2))\nraw.recv(10)\nsend(['done', {'status': 'ok', 'calls': 0}, None, None, None])\nwait_for_end()"
+        RAW
+        + "send(call(1), call(2))\nraw.recv(10)\nsend(['done', {'status': 'ok', 'calls': 0}, None, None, None])\nwait_for_end()"
     )
     assert outcome.status == "ok"
     assert outcome.result == {"status": "ok", "calls": 0}
@@ -174,11 +177,11 @@ def test_a_failed_run_cannot_be_told_as_a_success_after_the_host_ended_it(gatewa
 
 @pytest.mark.requirement("T19")
 def test_duplicate_keys_mean_one_thing_only(gateway: Wall) -> None:
-    gateway.run(RAW + "send(b'[\"call\",1,\"t.record\",{\"a\":1,\"a\":2,\"\\\\u0061\":3},[]]')\nraw.recv(100)")
+    gateway.run(RAW + 'send(b\'["call",1,"t.record",{"a":1,"a":2,"\\\\u0061":3},[]]\')\nraw.recv(100)')
     assert calls == [{"a": 3}]
 
 
-TRICKS = ["t.record ", " t.record", "T.record", "t.Record", "t..record", "t.record\0", "t/record", "t.rec\u043erd", "t.record\n", "ｔ.record",
+TRICKS = ["t.record ", " t.record", "T.record", "t.Record", "t..record", "t.record\0", "t/record", "t.rec\u043erd", "t.record\n", "\uff54.record",
           "t.__class__", "t", "", ".", "record", "t.record.", "\ufefft.record", "t.reco\u0301rd", "../t.record", "t.record()", "*"]  # fmt: skip
 
 
@@ -199,7 +202,9 @@ answers
 
 
 @pytest.mark.requirement("T20")
-@pytest.mark.parametrize("number", ["2**53", "2**63", "2**64", "2**70", "-2**63", "-2**70", "10**300", "10**5000", "1e308", "5e-324"])
+@pytest.mark.parametrize(
+    "number", ["2**53", "2**63", "2**64", "2**70", "-2**63", "-2**70", "10**300", "10**5000", "1e308", "5e-324"]
+)
 def test_odd_numbers_never_break_the_host(gateway: Wall, number: str) -> None:
     code = "import sys\nsys.set_int_max_str_digits(0)\n"
     gateway.run(f"{RAW}{code}send(call(5, arguments={{'a': {number}}}))\nraw.recv(100)\nos._exit(0)")
@@ -217,7 +222,9 @@ def test_an_odd_call_id_never_breaks_the_host(gateway: Wall, number: int, tool: 
     loop.set_exception_handler(lambda _, context: problems.append(context))
     try:
         gateway.run(RAW + f"send(call({number}, {tool!r}))\ntime.sleep(0.1)\nos._exit(0)")
-        gateway.run(RAW + f"send(*[call({number}, {tool!r}) for _ in range(150)])\ntime.sleep(0.1)\nos._exit(0)", limits={"calls": 10})
+        gateway.run(
+            RAW + f"send(*[call({number}, {tool!r}) for _ in range(150)])\ntime.sleep(0.1)\nos._exit(0)", limits={"calls": 10}
+        )
         harmless(gateway)
     finally:
         loop.set_exception_handler(None)
@@ -228,7 +235,8 @@ def test_an_odd_call_id_never_breaks_the_host(gateway: Wall, number: int, tool: 
 def test_a_replayed_id_is_a_new_call_with_a_number_of_the_hosts(gateway: Wall) -> None:
     events: list[Any] = []
     gateway.runtime.execute(
-        RAW + "send(call(1), call(1), call(1))\n[raw.recv(65536) for _ in range(1)]\ntime.sleep(0.2)\nos._exit(0)", emit=events.append
+        RAW + "send(call(1), call(1), call(1))\n[raw.recv(65536) for _ in range(1)]\ntime.sleep(0.2)\nos._exit(0)",
+        emit=events.append,
     )
     started = [event.call for event in events if type(event).__name__ == "CallStarted"]
     assert started == [1, 2, 3]
@@ -279,7 +287,9 @@ def test_calls_still_under_way_are_cancelled_with_their_run(gateway: Wall) -> No
 @pytest.mark.requirement("T20")
 def test_descriptors_sent_over_the_channel_do_not_pile_up_in_the_host(gateway: Wall) -> None:
     before = len(os.listdir("/proc/self/fd"))
-    code = RAW + """
+    code = (
+        RAW
+        + """
 import array
 fds = array.array("i", [os.open("/dev/null", os.O_RDONLY) for _ in range(100)])
 for n in range(50):
@@ -290,6 +300,7 @@ for n in range(50):
 time.sleep(0.3)
 os._exit(0)
 """
+    )
     gateway.run(code)
     harmless(gateway)
     assert len(os.listdir("/proc/self/fd")) < before + 30
@@ -310,7 +321,17 @@ def test_a_frame_cannot_speak_for_another_run_or_session(gateway: Wall) -> None:
 @pytest.mark.requirement("T23")
 def test_no_code_of_the_gateway_unpickles_or_evaluates() -> None:
     source = Path(bridge.__file__).parents[1]
-    banned = ("import pickle", "import marshal", "import shelve", "yaml.load(", "eval(", "exec(", "__import__(", "import dill", "jsonpickle")
+    banned = (
+        "import pickle",
+        "import marshal",
+        "import shelve",
+        "yaml.load(",
+        "eval(",
+        "exec(",
+        "__import__(",
+        "import dill",
+        "jsonpickle",
+    )
     found = [
         f"{path.relative_to(source)}: {word}"
         for path in sorted(source.rglob("*.py"))
@@ -324,7 +345,9 @@ def test_no_code_of_the_gateway_unpickles_or_evaluates() -> None:
 @pytest.mark.requirement("T23")
 def test_a_pickled_argument_stays_a_string(gateway: Wall) -> None:
     payload = "cos\\nsystem\\n(S'touch /tmp/gristmill-owned'\\ntR."
-    gateway.run(f"from servers import t\nt.record(data={payload!r}, py='__import__(\"os\").system(\"true\")', o={{'py/object': 'os.system'}})")
+    gateway.run(
+        f"from servers import t\nt.record(data={payload!r}, py='__import__(\"os\").system(\"true\")', o={{'py/object': 'os.system'}})"
+    )
     assert calls == [{"data": payload, "py": '__import__("os").system("true")', "o": {"py/object": "os.system"}}]
 
 
@@ -392,7 +415,7 @@ os.read(read, 100).decode()
 
 # -- fuzzing --------------------------------------------------------------------------------------------------------------
 
-GOOD = [
+GOOD: list[list[Any]] = [
     ["ready", 1],
     ["failed", "no"],
     ["call", 1, "crm.find", {"q": "x", "n": [1, 2.5, None, True]}, []],
@@ -451,7 +474,7 @@ near_messages = st.tuples(st.sampled_from(["ready", "failed", "call", "done", "r
 
 
 @pytest.mark.requirement("T20")
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.binary(max_size=200) | (json_values | near_messages).map(lambda value: json.dumps(value).encode()))
 def test_decoding_any_bytes_gives_a_message_or_a_violation(body: bytes) -> None:
     try:
@@ -519,7 +542,9 @@ def test_a_link_ends_once_and_for_a_reason_whatever_the_guest_writes() -> None:
 
 @pytest.mark.requirement("T20")
 def test_hostile_guests_inside_the_sandbox_fuzz_the_host_without_effect(gateway: Wall) -> None:
-    code = RAW + f"""
+    code = (
+        RAW
+        + f"""
 import random
 chance = random.Random(values["seed"])
 good = {json.dumps(GOOD)!r}
@@ -531,6 +556,7 @@ for _ in range(200):
     time.sleep(0)
 os._exit(0)
 """
+    )
     problems: list[Any] = []
     loop = _loop(gateway)
     loop.set_exception_handler(lambda _, context: problems.append(context))

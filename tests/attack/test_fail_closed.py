@@ -23,7 +23,9 @@ def lacking(state: Path, isolation: str = "namespaces", **order: Any) -> dict[st
     for folder in ("workspaces", "scratch"):
         (state / folder).mkdir(exist_ok=True, mode=0o711)
     text = json.dumps({"deny": {}, "isolation": isolation, "state": str(state), **order})
-    done = subprocess.run([sys.executable, "-B", str(PROGRAM), text], capture_output=True, text=True, timeout=PATIENCE, check=False)
+    done = subprocess.run(
+        [sys.executable, "-B", str(PROGRAM), text], capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
     assert done.stdout, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -106,7 +108,9 @@ def test_below_landlock_and_seccomp_nothing_runs_at_any_setting(tmp_path: Path, 
 
 @pytest.mark.requirement("T50")
 def test_cgroups_that_are_required_and_missing_stop_the_start(tmp_path: Path) -> None:
-    answer = lacking(tmp_path, deny={"mkdir": errno.EACCES}, cgroups="require") if _granted() else lacking(tmp_path, cgroups="require")
+    answer = (
+        lacking(tmp_path, deny={"mkdir": errno.EACCES}, cgroups="require") if _granted() else lacking(tmp_path, cgroups="require")
+    )
     assert answer.get("refused") == "SandboxUnavailable", answer
     assert "cgroup" in answer["message"]
     assert "Delegate" in answer["message"]

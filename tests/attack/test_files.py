@@ -273,7 +273,9 @@ def test_guest_cannot_change_code_that_the_runtime_will_load(wall: Wall, module:
 
 
 @pytest.mark.requirement("T7", "T28")
-@pytest.mark.parametrize("name", ["json.py", "sitecustomize.py", "usercustomize.py", "numpy.py", "mcp_client.py", "gristmill.py", "encodings.py"])
+@pytest.mark.parametrize(
+    "name", ["json.py", "sitecustomize.py", "usercustomize.py", "numpy.py", "mcp_client.py", "gristmill.py", "encodings.py"]
+)
 def test_a_file_in_the_workspace_does_not_stand_in_for_a_module(wall: Wall, name: str) -> None:
     session = f"shadow-{name.removesuffix('.py')}"
     wall.run(f"open({name!r}, 'w').write('raise SystemExit(\"shadowed\")')", session=session)

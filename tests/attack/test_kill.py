@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,7 +55,7 @@ class Host:
 
 
 @contextmanager
-def host(state: Path, level: str, callers: int = 6) -> Iterator[Host]:
+def host(state: Path, level: str, callers: int = 6) -> Generator[Host]:
     if level == "landlock" and os.geteuid() == 0 and not open_to_others(Path(os.path.realpath(sys.executable))):
         pytest.skip("allowed: nobody can reach this interpreter; tools/attack.py tests this level from a copy")
     process = subprocess.Popen(

@@ -87,7 +87,9 @@ def test_at_the_landlock_level_code_that_never_ends_is_ended_too(landlock: Wall,
 def test_the_clock_is_the_hosts(wall: Wall) -> None:
     started = time.monotonic()
     limited(
-        wall.run("import time\ntime.time = time.monotonic = time.sleep = lambda *a: 0\nwhile True: pass", limits={"seconds": 0.5}),
+        wall.run(
+            "import time\ntime.time = time.monotonic = time.sleep = lambda *a: 0\nwhile True: pass", limits={"seconds": 0.5}
+        ),
         "seconds",
     )
     assert time.monotonic() - started >= 0.5
@@ -214,7 +216,9 @@ def test_processes_and_threads_beyond_the_limit_are_not_to_be_had(namespaces: Wa
 
 @pytest.mark.requirement("T16")
 def test_a_fork_bomb_in_all_directions_is_ended_and_hurts_nobody(namespaces: Wall) -> None:
-    outcome = namespaces.run("import os\nwhile True:\n    try:\n        os.fork()\n    except OSError:\n        pass", limits={"seconds": 1})
+    outcome = namespaces.run(
+        "import os\nwhile True:\n    try:\n        os.fork()\n    except OSError:\n        pass", limits={"seconds": 1}
+    )
     limited(outcome, "seconds")
     assert namespaces.run("1").result == 1
 
@@ -256,8 +260,10 @@ HIDING = {
 @pytest.mark.parametrize("way", HIDING)
 def test_bytes_cannot_be_hidden_from_the_workspace_limit(namespaces: Wall, way: str) -> None:
     keep = "files.append(open(f'{n}', 'wb', 0)); files[-1].write(bytes(1 << 20))"
-    drop = f"; __import__('os').unlink(f'{{n}}')" if way == "unlinked" else "; files.pop().close()"
-    code = f"{HIDING[way]}\nimport time\nfiles = []\nfor n in range(150):\n    {keep}{drop}\n    n > 40 and time.sleep(0.02)\n'kept'"
+    drop = "; __import__('os').unlink(f'{n}')" if way == "unlinked" else "; files.pop().close()"
+    code = (
+        f"{HIDING[way]}\nimport time\nfiles = []\nfor n in range(150):\n    {keep}{drop}\n    n > 40 and time.sleep(0.02)\n'kept'"
+    )
     outcome = namespaces.run(code, limits={"workspace_mb": 20, "open_files": 256, "seconds": 20}, session=f"hide-{way}")
     limited(outcome, "workspace_mb")
 
@@ -304,7 +310,9 @@ def test_an_endless_flood_neither_fills_the_gateway_nor_stops_other_runs(namespa
 
     before = _resident_mb()
     floods = [
-        threading.Thread(target=namespaces.run, args=("import os\nwhile True: os.write(1, b'x' * 65536)",), kwargs={"limits": {"seconds": 3}})
+        threading.Thread(
+            target=namespaces.run, args=("import os\nwhile True: os.write(1, b'x' * 65536)",), kwargs={"limits": {"seconds": 3}}
+        )
         for _ in range(3)
     ]
     for flood in floods:
@@ -316,7 +324,7 @@ def test_an_endless_flood_neither_fills_the_gateway_nor_stops_other_runs(namespa
     assert _resident_mb() - before < 100
 
 
-@pytest.mark.requirement("T17", "T33")
+@pytest.mark.requirement("T17")
 def test_output_that_is_not_text_does_not_break_the_gateway(wall: Wall) -> None:
     outcome = wall.run("import os\nos.write(1, bytes(range(256)) * 100)\nos.write(2, b'\\xff\\xfe\\x00')\n1")
     assert outcome.status == "ok"

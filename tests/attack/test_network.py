@@ -102,9 +102,7 @@ DATAGRAMS = {
 @pytest.mark.requirement("T9")
 @pytest.mark.parametrize("way", DATAGRAMS)
 @pytest.mark.parametrize("abstract", [False, True], ids=["path", "abstract"])
-def test_guest_cannot_turn_a_socketpair_on_a_unix_socket_of_the_host(
-    wall: Wall, public: Path, way: str, abstract: bool
-) -> None:
+def test_guest_cannot_turn_a_socketpair_on_a_unix_socket_of_the_host(wall: Wall, public: Path, way: str, abstract: bool) -> None:
     address = f"\0gristmill-dgram-{os.getpid()}" if abstract else str(public / "datagrams")
     tail = "\n".join(line.strip() for line in DATAGRAMS[way].strip().splitlines())
     body = f"import socket\na, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)\n{tail}"
@@ -153,7 +151,18 @@ for path in ("/proc/net/dev", "/proc/self/net/dev", "/sys/class/net", "/etc/reso
 found
 """)
     # An empty network namespace has a loopback that is down, and nothing else.
-    assert set(outcome.result) <= {"lo", "sit0", "ip6tnl0", "tunl0", "gre0", "gretap0", "erspan0", "ip_vti0", "ip6_vti0", "ip6gre0"}
+    assert set(outcome.result) <= {
+        "lo",
+        "sit0",
+        "ip6tnl0",
+        "tunl0",
+        "gre0",
+        "gretap0",
+        "erspan0",
+        "ip_vti0",
+        "ip6_vti0",
+        "ip6gre0",
+    }
 
 
 @pytest.mark.requirement("T9", "T13")

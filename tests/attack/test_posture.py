@@ -54,7 +54,15 @@ def test_from_inside_a_run_has_exactly_what_is_listed(wall: Wall) -> None:
     seen, expected = _neutral(outcome.result), dict(EXPECTED[wall.level])
     if wall.level == "landlock":
         seen["limits"]["RLIMIT_NPROC"] = "HOST"
-        for folder in ("/workspace", "/sys", "/home", "/root", "/var", "/opt", "/run"):  # whether it exists at all is the host's affair
+        for folder in (
+            "/workspace",
+            "/sys",
+            "/home",
+            "/root",
+            "/var",
+            "/opt",
+            "/run",
+        ):  # whether it exists at all is the host's affair
             seen["folders"][folder] = expected["folders"][folder] if str(seen["folders"][folder]).endswith("Error") else "READ"
         del seen["hostname"], seen["identity"]
     seen.pop("namespaces")
@@ -95,7 +103,9 @@ def test_a_descriptor_of_the_gateway_is_not_inherited(wall: Wall, tmp_path: Path
         for _ in range(4):
             assert sorted(wall.run(PROGRAM).result["descriptors"]) == ["0", "1", "2", "3"]
             assert "inherited secret" not in everything(
-                wall.inside("import os\nreturn [os.pread(fd, 99, 0) for fd in range(3, 99) if os.path.exists(f'/proc/self/fd/{fd}')]")
+                wall.inside(
+                    "import os\nreturn [os.pread(fd, 99, 0) for fd in range(3, 99) if os.path.exists(f'/proc/self/fd/{fd}')]"
+                )
             )
     finally:
         os.close(fd)

@@ -284,8 +284,11 @@ def test_nothing_survives_the_end_of_a_run(namespaces: Wall, way: str, kept: boo
 @pytest.mark.parametrize("kept", [False, True], ids=["fresh", "kept"])
 def test_nothing_survives_a_run_that_is_ended_at_its_limit(namespaces: Wall, way: str, kept: bool) -> None:
     before = _in_namespaces()
-    code = HOLD + SURVIVORS[way] + "\nfor n in range(1, 65):\n    try:\n        signal.signal(n, signal.SIG_IGN)\n" + (
-        "    except (OSError, ValueError):\n        pass\n" + ENDLESS
+    code = (
+        HOLD
+        + SURVIVORS[way]
+        + "\nfor n in range(1, 65):\n    try:\n        signal.signal(n, signal.SIG_IGN)\n"
+        + ("    except (OSError, ValueError):\n        pass\n" + ENDLESS)
     )
     session = f"limited-{way}" if kept else None
     outcome = namespaces.run(code, session=session, limits={"seconds": 0.5})

@@ -1,6 +1,7 @@
 """State: nothing of one run is there for the next, in the same place or another, and the template stays as it was."""
 
 import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -38,8 +39,8 @@ LEAKS = {
     "workspace": ("open('left', 'w').write({s!r})", "open('left').read()"),
     "home": ("import os\nopen(os.path.expanduser('~/.pythonrc'), 'w').write({s!r})", "open(__import__('os').path.expanduser('~/.pythonrc')).read()"),
     "shared_memory": (
-        "from multiprocessing import shared_memory, resource_tracker\nresource_tracker.register = lambda *a: None\n"
-        "m = shared_memory.SharedMemory('left', create=True, size=64)\nm.buf[:31] = {s!r}.encode()",
+        ("from multiprocessing import shared_memory, resource_tracker\nresource_tracker.register = lambda *a: None\nm = "
+         "shared_memory.SharedMemory('left', create=True, size=64)\nm.buf[:31] = {s!r}.encode()"),
         "(lambda m: bytes(m.buf))(__import__('multiprocessing.shared_memory').shared_memory.SharedMemory('left'))",
     ),
     "class_attribute": ("import datetime, decimal\ndecimal.getcontext().prec = 7\nimport logging\nlogging.left = {s!r}", "__import__('logging').left"),
@@ -158,8 +159,8 @@ def test_system_v_and_posix_ipc_are_not_shared(namespaces: Wall) -> None:
     for line in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]:
         fields = line.split()
         if fields[0] == "1234":
-            os.system(f"ipcrm -m {fields[1]} 2>/dev/null")  # the control made it
-    os.system("ipcrm -Q 1234 -S 1234 2>/dev/null")
+            subprocess.run(["ipcrm", "-m", fields[1]], check=False)  # the control made it
+    subprocess.run(["ipcrm", "-Q", "1234", "-S", "1234"], check=False)
 
 
 @pytest.mark.requirement("T26")

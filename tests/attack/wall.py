@@ -13,7 +13,7 @@ import socket
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -46,7 +46,9 @@ def program(body: str, values: Mapping[str, Any]) -> str:
 def outside(code: str, environment: Mapping[str, str] | None = None) -> str:
     """What ``code`` prints in a plain interpreter, without any wall."""
     env = {**os.environ, **(environment or {})}
-    done = subprocess.run([sys.executable, "-I", "-c", code], env=env, capture_output=True, timeout=PATIENCE, check=False, start_new_session=True)
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", code], env=env, capture_output=True, timeout=PATIENCE, check=False, start_new_session=True
+    )
     return done.stdout.decode(errors="replace") + done.stderr.decode(errors="replace")
 
 
@@ -91,7 +93,7 @@ def open_wall(state: Path, level: str, tools: Mapping[str, Callable[..., Any]] |
 
 
 @contextlib.contextmanager
-def opened(state: Path, level: str, tools: Mapping[str, Callable[..., Any]] | None = None, **sandbox: Any) -> Iterator[Wall]:
+def opened(state: Path, level: str, tools: Mapping[str, Callable[..., Any]] | None = None, **sandbox: Any) -> Generator[Wall]:
     """A wall for as long as the block lasts."""
     wall = open_wall(state, level, tools, **sandbox)
     with wall.runtime:
@@ -104,7 +106,7 @@ def secret() -> str:
 
 
 @contextlib.contextmanager
-def listener(family: int, address: Any, kind: int = socket.SOCK_STREAM) -> Iterator[socket.socket]:
+def listener(family: int, address: Any, kind: int = socket.SOCK_STREAM) -> Generator[socket.socket]:
     """A socket of the host that an attack tries to reach."""
     with socket.socket(family, kind) as sock:
         sock.bind(address)
@@ -126,7 +128,7 @@ def was_reached(sock: socket.socket) -> bool:
 
 
 @contextlib.contextmanager
-def bystander() -> Iterator[subprocess.Popen[bytes]]:
+def bystander() -> Generator[subprocess.Popen[bytes]]:
     """An innocent process of the host's user, asleep."""
     process = subprocess.Popen([sys.executable, "-I", "-c", "import sys; print(1, flush=True); sys.stdin.read()"],
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)  # fmt: skip
