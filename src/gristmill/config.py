@@ -4,19 +4,21 @@ Order, later wins: defaults, the TOML file, the environment (``GRISTMILL_SANDBOX
 An unknown key is refused: a misspelt limit must not silently be no limit.
 """
 
+import json
 import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
-from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
+from gristmill.config_servers import ServersConfig
 from gristmill.errors import ConfigError
 from gristmill.model import Limits
 
 DEFAULT_FILE = "gristmill.toml"
+PREFIX = "GRISTMILL_"
 
 PRELOAD = (
     "argparse", "array", "ast", "asyncio", "base64", "bisect", "calendar", "collections", "concurrent.futures", "contextlib",
@@ -30,7 +32,7 @@ PRELOAD = (
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, hide_input_in_errors=True)
 
 
 class LimitsConfig(_Section):
@@ -113,33 +115,15 @@ class StoreConfig(_Section):
     """Folder for workspaces and records; empty means `$XDG_STATE_HOME/gristmill` or `~/.local/state/gristmill`."""
 
 
-class Config(BaseSettings):
+class Config(_Section):
     """The whole tree. Empty is safe: no servers, nothing allowed, full isolation."""
 
-    model_config = SettingsConfigDict(
-        extra="forbid",
-        frozen=True,
-        env_prefix="GRISTMILL_",
-        env_nested_delimiter="__",
-        use_attribute_docstrings=True,
-    )
-
+    servers: ServersConfig = Field(default_factory=dict)
+    """Tool servers by name. Empty offers no tools."""
     sandbox: SandboxConfig = SandboxConfig()
     """Where code runs."""
     store: StoreConfig = StoreConfig()
     """Where state lives."""
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],  # noqa: ARG003 - pydantic's signature
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """A value is what it is given: the environment is read in ``load_config`` and nowhere else."""
-        return (init_settings,)
 
     @property
     def state_dir(self) -> Path:
@@ -150,12 +134,13 @@ class Config(BaseSettings):
 def load_config(file: str | Path | None = None, **overrides: Mapping[str, Any]) -> Config:
     """Read ``file`` (or ``gristmill.toml`` here, if there is one) and the environment.
 
+    A client's own file (`.mcp.json`, `claude_desktop_config.json` and their kin) is taken as the `servers` section.
+
     Raises:
         ConfigError: a file that cannot be read, an unknown key, a value out of range.
     """
-    environment = EnvSettingsSource(Config)()
     try:
-        return Config(**_merge(_merge(_read(file), environment), overrides))
+        return Config(**_merge(_merge(_read(file), _environment(os.environ)), overrides))
     except ValidationError as error:
         raise ConfigError(_explain(error, file)) from None
 
@@ -164,6 +149,24 @@ def default_state_dir() -> Path:
     """Where state lives when the configuration does not say."""
     home = os.environ.get("XDG_STATE_HOME")
     return (Path(home) if home else Path.home() / ".local" / "state") / "gristmill"
+
+
+def _environment(variables: Mapping[str, str]) -> dict[str, Any]:
+    """``GRISTMILL_SANDBOX__WARM=4`` as a tree. By hand, since the library for it takes 150 ms to import."""
+    found: dict[str, Any] = {}
+    for name, text in variables.items():
+        if name.startswith(PREFIX) and "__" in name:
+            for part in reversed(name.removeprefix(PREFIX).lower().split("__")):
+                text = {part: text if isinstance(text, dict) else _json_or_text(text)}
+            found = _merge(found, cast("dict[str, Any]", text))
+    return found
+
+
+def _json_or_text(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def _merge(low: Mapping[str, Any], high: Mapping[str, Any]) -> dict[str, Any]:
@@ -179,11 +182,23 @@ def _read(file: str | Path | None) -> dict[str, Any]:
     if file is None and not path.exists():
         return {}
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        is_ours = path.suffix == ".toml" and "[mcp_servers" not in text
+        return tomllib.loads(text) if is_ours else _read_client(text, path)
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is not valid TOML: {error}") from None
+
+
+def _read_client(text: str, path: Path) -> dict[str, Any]:
+    from gristmill.config_clients import read_client_config  # its parsers are needed for foreign files only
+
+    found = read_client_config(text, file=path.name)
+    if found.secrets:
+        names = ", ".join(secret.name for secret in found.secrets)
+        raise ConfigError(f"{path} holds secrets in plain text ({names}); `gristmill import {path}` moves them to the keyring")
+    return {"servers": {name: server.model_dump(exclude_unset=True) for name, server in found.servers.items()}}
 
 
 def _explain(error: ValidationError, file: str | Path | None) -> str:

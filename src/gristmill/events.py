@@ -31,7 +31,36 @@ class CallFinished:
     ok: bool
 
 
-Event = OutputWritten | CallStarted | CallFinished
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallProgressed:
+    """A server says how far a call is; ``total`` is unknown for many."""
+
+    execution: str
+    call: int
+    tool: str
+    progress: float
+    total: float | None = None
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerChanged:
+    """A server became ready, failed or ended; ``error`` is one line, without secrets."""
+
+    server: str
+    state: str
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolsListed:
+    """A server's tools were listed, and they differ from those before."""
+
+    server: str
+    tools: int
+
+
+Event = OutputWritten | CallStarted | CallFinished | CallProgressed | ServerChanged | ToolsListed
 Emit = Callable[[Event], None]
 
 

@@ -87,11 +87,12 @@ def _function(stub: Stub) -> ast.FunctionDef:
     optional = [parameter for parameter in known if not parameter.required]
     arguments = ast.arguments(
         posonlyargs=[],
-        args=[_argument(parameter) for parameter in required],
-        kwonlyargs=[_argument(parameter) for parameter in optional],
+        # All may be passed by position, required ones first: models write search("query", 10).
+        args=[_argument(parameter) for parameter in (*required, *optional)],
+        kwonlyargs=[],
+        kw_defaults=[],
         # `...` is no JSON value, so it can say "not given" where None means null.
-        kw_defaults=[ast.Constant(...) for _ in optional],
-        defaults=[],
+        defaults=[ast.Constant(...) for _ in optional],
         kwarg=ast.arg(_EXTRA, annotation(ANY)) if extra else None,
     )
     return function(stub.function, arguments, _body(stub, required, optional), returns=annotation(stub.result.type))

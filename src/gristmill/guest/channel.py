@@ -125,7 +125,7 @@ class Channel:
                     return
                 self._reading = True
             try:
-                data = self.sock.recv(1 << 18)
+                data = self.sock.recv(1 << 16)
             finally:
                 with turn:
                     self._reading = False
@@ -150,7 +150,7 @@ class Channel:
             if self._reading:
                 return  # a thread is at it and will wake us
             try:
-                data = self.sock.recv(1 << 18, socket.MSG_DONTWAIT)
+                data = self.sock.recv(1 << 16, socket.MSG_DONTWAIT)
             except BlockingIOError:
                 return
             self._fill(data)

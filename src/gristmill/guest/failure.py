@@ -7,9 +7,9 @@ import errno
 import os
 import traceback
 
+from gristmill.guest import tools
 from gristmill.guest.channel import ToolError
 from gristmill.guest.render import clip
-from gristmill.guest.tools import AGENT
 
 _OURS = os.path.dirname(os.path.abspath(__file__)).rpartition("/gristmill/")[0] + "/gristmill/"
 _LIMIT_BY_ERRNO = {
@@ -31,8 +31,9 @@ def describe(error):
 
 def _own_lines(shown):
     """Drop our frames, and everything before the agent's first line."""
-    frames = [frame for frame in shown.stack if not frame.filename.startswith((_OURS, "<frozen runpy"))]
-    first = next((index for index, frame in enumerate(frames) if frame.filename.startswith(AGENT)), len(frames))
+    ours = (_OURS, *([tools.typed_modules()] if tools.typed_modules() else []))
+    frames = [frame for frame in shown.stack if not frame.filename.startswith(ours)]
+    first = next((index for index, frame in enumerate(frames) if frame.filename.startswith(tools.AGENT)), len(frames))
     shown.stack = traceback.StackSummary.from_list(frames[first:] or [])
     for inner in (shown.__cause__, shown.__context__, *(getattr(shown, "exceptions", None) or ())):
         if inner is not None:

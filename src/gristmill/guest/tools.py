@@ -138,6 +138,11 @@ def use_modules(folder):
 _modules = [None]
 
 
+def typed_modules():
+    """Where the typed modules lie, if there are some."""
+    return _modules[0]
+
+
 def install():
     """Make the modules importable."""
     sys.meta_path.append(Finder())

@@ -7,8 +7,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from gristmill.config import Config, SandboxConfig
-from gristmill.errors import SandboxUnavailable
+from gristmill.errors import ConfigError, SandboxUnavailable
 from gristmill.model import Isolation
+from gristmill.runtime.library import Library
 from gristmill.runtime.rooms import Rooms
 from gristmill.sandbox.kept import KeepRules, Kept
 from gristmill.sandbox.packages import site_of
@@ -16,7 +17,8 @@ from gristmill.sandbox.plan import Plan, plan
 from gristmill.sandbox.pool import LinuxPool, PoolOptions, jail_spec
 from gristmill.sandbox.probe import Offer, explain, probe
 from gristmill.session.workspace import Workspaces
-from gristmill.upstream.inproc import Function, functions
+from gristmill.upstream.base import Upstreams
+from gristmill.upstream.inproc import Function, Inproc
 
 NOBODY = 65_534
 
@@ -30,16 +32,44 @@ async def open_rooms(config: Config, tools: Mapping[str, Function]) -> AsyncGene
         ConfigError: a package that code may import is not installed.
     """
     workspaces = Workspaces(root=config.state_dir / "workspaces", uid=NOBODY, gid=NOBODY)
-    pool = await open_pool(config)
-    kept = Kept(pool, keep_rules(config.sandbox))
-    sweeper = asyncio.create_task(kept.sweep_forever())
-    try:
-        yield Rooms(config=config, pool=pool, kept=kept, workspaces=workspaces, upstream=functions(tools))
-    finally:
-        sweeper.cancel()
-        await asyncio.gather(sweeper, return_exceptions=True)
-        await kept.close()
-        await pool.close()
+    async with _upstreams(config, tools) as upstreams:
+        pool = await open_pool(config)
+        kept = Kept(pool, keep_rules(config.sandbox))
+        library = Library(upstreams, config.state_dir / "catalog")
+        sweeper = asyncio.create_task(kept.sweep_forever())
+        try:
+            yield Rooms(config=config, pool=pool, kept=kept, workspaces=workspaces, upstreams=upstreams, library=library)
+        finally:
+            sweeper.cancel()
+            await asyncio.gather(sweeper, return_exceptions=True)
+            await library.close()
+            await kept.close()
+            await pool.close()
+
+
+@asynccontextmanager
+async def _upstreams(config: Config, tools: Mapping[str, Function]) -> AsyncGenerator[Upstreams]:
+    """The configured servers, and the Python functions that the embedding application brought."""
+    ours = tuple(Inproc(server, named, cheap=True) for server, named in _by_server(tools).items())
+    if not config.servers:
+        yield Upstreams(ours)
+        return
+    # The MCP SDK takes half a second to import: a runtime without servers starts without it.
+    from gristmill.upstream.build import World, open_upstreams
+
+    world = World(environ=dict(os.environ), cache=_folder(config.state_dir / "upstreams"))
+    async with open_upstreams(config.servers, world, others=ours) as upstreams:
+        yield upstreams
+
+
+def _by_server(tools: Mapping[str, Function]) -> dict[str, dict[str, Function]]:
+    found: dict[str, dict[str, Function]] = {}
+    for key, function in tools.items():
+        server, _, name = key.partition(".")
+        if not server or not name:
+            raise ConfigError(f"a tool is named server.tool, not {key!r}")
+        found.setdefault(server, {})[name] = function
+    return found
 
 
 async def open_pool(config: Config) -> LinuxPool:
@@ -91,6 +121,7 @@ def pool_options(config: Config) -> PoolOptions:
         site=site_of(sandbox.venv, sandbox.packages, state),
         workspaces=_folder(state / "workspaces"),
         scratch=_folder(state / "scratch"),
+        catalog=_folder(state / "catalog"),
         use_cgroups=sandbox.cgroups != "off",
         require_cgroups=sandbox.cgroups == "require",
         uid=NOBODY,

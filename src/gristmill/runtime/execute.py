@@ -2,12 +2,14 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import partial
 
 from gristmill.errors import Refused
 from gristmill.events import Emit
 from gristmill.guard.validate import check
 from gristmill.model import Execution, Outcome, Report
 from gristmill.runtime.broker import compose
+from gristmill.runtime.positional import NamePositional
 from gristmill.runtime.rooms import Rooms
 from gristmill.sandbox.base import Job, Sandbox
 
@@ -28,10 +30,16 @@ async def execute(rooms: Rooms, execution: Execution, emit: Emit) -> Outcome:
 
 async def _run(rooms: Rooms, execution: Execution, emit: Emit) -> Report:
     job = Job(
-        execution=execution.id, code=execution.code, limits=execution.limits, context=execution.context, session=execution.session
+        execution=execution.id,
+        code=execution.code,
+        limits=execution.limits,
+        context=execution.context,
+        session=execution.session,
+        modules=rooms.library.modules,
     )
+    layers = (NamePositional(rooms.library.find),)
     async with _sandbox(rooms, execution) as sandbox:
-        return await sandbox.run(job, compose((), rooms.upstream), emit)
+        return await sandbox.run(job, compose(layers, rooms.upstreams), emit)
 
 
 @asynccontextmanager
@@ -41,7 +49,7 @@ async def _sandbox(rooms: Rooms, execution: Execution) -> AsyncGenerator[Sandbox
         async with rooms.pool.lease(execution.limits) as sandbox:
             yield sandbox
     else:
-        workspace = rooms.workspaces.of(execution.session)
+        workspace = partial(rooms.workspaces.of, execution.session)
         async with rooms.kept.use(execution.session, execution.limits, workspace) as sandbox:
             yield sandbox
 

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 
 from gristmill.config import Config
-from gristmill.model import Handler
+from gristmill.runtime.library import Library
 from gristmill.sandbox.base import Pool
 from gristmill.sandbox.kept import Kept
 from gristmill.session.workspace import Workspaces
+from gristmill.upstream.base import Upstreams
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,4 +18,5 @@ class Rooms:
     pool: Pool
     kept: Kept
     workspaces: Workspaces
-    upstream: Handler
+    upstreams: Upstreams
+    library: Library

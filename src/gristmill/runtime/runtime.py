@@ -48,6 +48,7 @@ class Runtime:
 
     def __init__(self, rooms: Rooms) -> None:
         self._rooms = rooms
+        self._allowed = rooms.config.sandbox.limits.values()
 
     @staticmethod
     @asynccontextmanager
@@ -114,7 +115,7 @@ class Runtime:
         return self._rooms.kept.names
 
     def _limits(self, asked: Mapping[str, Any] | Limits | None) -> Limits:
-        allowed = self._rooms.config.sandbox.limits.values()
+        allowed = self._allowed
         if asked is None:
             return allowed
         if not isinstance(asked, Limits):

@@ -17,7 +17,7 @@ import msgspec
 from gristmill.model import Json
 
 HEAD = struct.Struct("<I")
-READ_BYTES = 1 << 18
+READ_BYTES = 1 << 16  # larger buffers make malloc map and unmap memory on every read
 QUEUE_FRAMES = 10_000
 
 

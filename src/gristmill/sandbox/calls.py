@@ -20,7 +20,8 @@ class Calls:
 
     def __init__(self, job: Job, handler: Handler, emit: Emit, send: Callable[[bytes], None]) -> None:
         self._job, self._handler, self._emit, self._send = job, handler, emit, send
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._loop = asyncio.get_running_loop()
+        self._tasks: dict[int, asyncio.Task[None]] = {}
         self._refused = 0
         self.count = 0
         self.bytes = 0
@@ -40,14 +41,12 @@ class Calls:
             execution=self._job.execution, session=self._job.session,
         )  # fmt: skip
         self._emit(CallStarted(execution=self._job.execution, call=outgoing.id, tool=call.tool))
-        task = asyncio.get_running_loop().create_task(self._answer(call.id, outgoing))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks[call.id] = self._loop.create_task(self._answer(call.id, outgoing))
         return None
 
     def stop(self) -> None:
         """Cancel what is still under way: nobody is left to hear the answers."""
-        for task in self._tasks:
+        for task in self._tasks.values():
             task.cancel()
 
     def _refuse(self, number: int, limit: str) -> str | None:
@@ -75,6 +74,7 @@ class Calls:
         else:
             self._send(frame)
         self._emit(CallFinished(execution=call.execution, call=call.id, tool=call.tool, ok=ok))
+        self._tasks.pop(number, None)
 
 
 def _value_frame(number: int, result: ToolResult) -> bytes:

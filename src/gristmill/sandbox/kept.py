@@ -39,8 +39,11 @@ class Kept:
         self._locks: dict[str, asyncio.Lock] = {}  # one execution at a time in one session, its opening included
 
     @asynccontextmanager
-    async def use(self, name: str, limits: Limits, workspace: Path) -> AsyncGenerator[Sandbox]:
-        """The session's interpreter, kept or fresh, for one execution; others of the same session wait."""
+    async def use(self, name: str, limits: Limits, workspace: Callable[[], Path]) -> AsyncGenerator[Sandbox]:
+        """The session's interpreter, kept or fresh, for one execution; others of the same session wait.
+
+        ``workspace`` names the session's folder, and is asked only when an interpreter has to be opened.
+        """
         async with self._lock(name), self._pool.turn():
             kept = await self._get(name, limits, workspace)
             try:
@@ -105,13 +108,13 @@ class Kept:
     def _busy(self, name: str) -> bool:
         return name in self._locks and self._locks[name].locked()
 
-    async def _get(self, name: str, limits: Limits, workspace: Path) -> _Kept:
+    async def _get(self, name: str, limits: Limits, workspace: Callable[[], Path]) -> _Kept:
         kept = self._by_name.get(name)
         if kept is not None and (not kept.sandbox.alive or not same_seal(kept.limits, limits)):
             await self.drop(name)
             kept = None
         if kept is None:
-            sandbox = await self._pool.open_session(limits, workspace)
+            sandbox = await self._pool.open_session(limits, workspace())
             kept = self._by_name[name] = _Kept(sandbox, limits, self._clock())
             await self._make_room(but=name)
         return kept

@@ -7,6 +7,7 @@ import shutil
 import socket
 from collections import deque
 from collections.abc import AsyncGenerator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -63,6 +64,8 @@ class LinuxPool:
         self._starting = asyncio.Lock()  # one template at a time, however many callers find it gone
         self._base_bytes = 0
         self._closed = False
+        self._loop = asyncio.get_running_loop()
+        self._porter = ThreadPoolExecutor(1, "gristmill-porter")
 
     @classmethod
     async def open(cls, options: PoolOptions, level: Isolation) -> "LinuxPool":
@@ -110,8 +113,8 @@ class LinuxPool:
             try:
                 yield jail
             finally:
-                self._bury(jail)
-                self._loop_soon_refill()
+                jail.kill()  # now, so that nothing of it runs on; the funeral can wait until the caller has its answer
+                asyncio.get_running_loop().call_soon(self._replace, jail)
 
     async def open_session(self, limits: Limits, workspace: Path) -> Jail:
         """A jail whose interpreter lives on; the caller closes it.
@@ -135,6 +138,7 @@ class LinuxPool:
             self._bury(jail)
         if self._template is not None:
             await self._template.close()
+        self._porter.shutdown()
         for group in self._groups:
             group.close()
         self._groups.clear()
@@ -153,21 +157,21 @@ class LinuxPool:
             self._bury(jail)
         return None
 
-    async def _spawn(self, limits: Limits, *, workspace: Path | None = None, keep: bool = False) -> Jail:
+    async def _spawn(self, limits: Limits, **kind: Any) -> Jail:
         async with asyncio.timeout(SPAWN_SECONDS):
-            template = await self._running_template()
             try:
-                return await self._spawn_from(template, limits, workspace, keep=keep)
+                return await self._spawn_from(await self._running_template(), limits, **kind)
             except SandboxError:
-                if template.alive:
-                    raise
-                # The template was killed while we asked: one more try, from a new one.
-                return await self._spawn_from(await self._running_template(), limits, workspace, keep=keep)
+                # The template may have been killed while we asked, known to us or not yet: one more try.
+                return await self._spawn_from(await self._running_template(), limits, **kind)
 
-    async def _spawn_from(self, template: Template, limits: Limits, workspace: Path | None, *, keep: bool) -> Jail:
+    async def _spawn_from(
+        self, template: Template, limits: Limits, *, workspace: Path | None = None, keep: bool = False, train: bool = False
+    ) -> Jail:
+        """``train`` lets the child rehearse before it waits: a faster run for more work now, so not when someone waits."""
         jail = self._new_jail(limits, workspace)
         try:
-            await self._fork(template, jail, self._values(jail, workspace), keep=keep)
+            await self._fork(template, jail, {**self._values(jail, workspace), "train": train}, keep=keep)
             await jail.ready
         except BaseException:
             self._bury(jail)
@@ -246,7 +250,8 @@ class LinuxPool:
         jail.attach(Handles(link=link, output=output, pidfd=pidfd, pid=pid, group=group))
         if group is not None:
             try:
-                group.admit(pid, _group_limits(jail.limits))
+                # In a thread: moving a process makes the kernel wait for all CPUs now and then, ten milliseconds long.
+                await self._loop.run_in_executor(self._porter, group.admit, pid, _group_limits(jail.limits))
             except ProcessLookupError:
                 raise SandboxError("the sandbox ended before it was admitted") from None
         link.send(b"+")
@@ -332,8 +337,9 @@ class LinuxPool:
 
     # -- refilling ------------------------------------------------------------------------------------------------------
 
-    def _loop_soon_refill(self) -> None:
-        asyncio.get_running_loop().call_soon(self._refill)
+    def _replace(self, jail: Jail) -> None:
+        self._bury(jail)
+        self._refill()
 
     def _refill(self) -> None:
         while not self._closed and len(self._warm) + self._filling < self.options.warm:
@@ -344,7 +350,7 @@ class LinuxPool:
 
     async def _fill_one(self) -> None:
         try:
-            jail = await self._spawn(self.options.limits)
+            jail = await self._spawn(self.options.limits, train=not self._places.locked())
         except (SandboxError, TimeoutError, OSError):
             return  # the next lease will try again and tell its caller why
         finally:

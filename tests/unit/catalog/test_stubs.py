@@ -167,8 +167,9 @@ def test_optional_parameters_that_are_not_given_are_left_out_and_null_can_be_sen
     stub = run(module_source(Tool(server="crm", name="get", input_schema=schema), "get"))["get"]
     assert stub("first", 2) == ("crm.get", {"b": "first", "a": 2})
     assert stub("first", a=2, c=None) == ("crm.get", {"b": "first", "a": 2, "c": None})
+    assert stub("first", 2, None) == ("crm.get", {"b": "first", "a": 2, "c": None})
     with pytest.raises(TypeError):
-        stub("first", 2, 3)
+        stub("first", 2, 3, 4)
     with pytest.raises(TypeError):
         stub("first", 2, d=3)
 

@@ -7,11 +7,12 @@ from gristmill.config import Config
 from gristmill.events import ignore
 from gristmill.model import Execution, Outcome, Report, Usage
 from gristmill.runtime.execute import execute
+from gristmill.runtime.library import Library
 from gristmill.runtime.rooms import Rooms
 from gristmill.sandbox.kept import KeepRules, Kept
 from gristmill.session.workspace import Workspaces
 from gristmill.testing import FakePool
-from gristmill.upstream.inproc import functions
+from gristmill.upstream.base import Upstreams
 
 
 def run(execution: Execution, pool: FakePool, tmp_path: Path) -> Outcome:
@@ -20,7 +21,8 @@ def run(execution: Execution, pool: FakePool, tmp_path: Path) -> Outcome:
         pool=pool,
         kept=Kept(pool, KeepRules(idle_seconds=10, most=3, memory_mb=100)),
         workspaces=Workspaces(root=tmp_path, uid=0, gid=0),
-        upstream=functions({}),
+        upstreams=Upstreams(()),
+        library=Library(Upstreams(()), tmp_path),
     )
     return asyncio.run(execute(rooms, execution, ignore))
 

@@ -10,6 +10,11 @@ from gristmill.model import Limits
 from gristmill.sandbox.kept import KeepRules, Kept
 from gristmill.testing import FakePool
 
+
+def workspace() -> Path:
+    return Path("/workspace")
+
+
 RULES = KeepRules(idle_seconds=10, most=3, memory_mb=100)
 
 
@@ -21,7 +26,7 @@ class Clock:
 
 
 async def use(kept: Kept, name: str, limits: Limits | None = None) -> None:
-    async with kept.use(name, limits or Limits(), Path("/workspace")):
+    async with kept.use(name, limits or Limits(), workspace):
         pass
 
 
@@ -71,7 +76,7 @@ def test_one_in_use_is_never_dropped() -> None:
     kept = Kept(FakePool(), RULES, clock)
 
     async def test() -> None:
-        async with kept.use("busy", Limits(), Path("/workspace")):
+        async with kept.use("busy", Limits(), workspace):
             clock.now = 100
             await kept.sweep()
             assert kept.names == ("busy",)

@@ -1,49 +1,115 @@
-"""Python functions as tools."""
+"""Python functions as a server."""
 
-import asyncio
-from typing import Any
+import threading
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import pytest
+from pydantic import Field
 
-from gristmill.errors import ToolFailed, UnknownTool
-from gristmill.model import ToolCall
-from gristmill.upstream.inproc import functions
+from gristmill.errors import ConfigError, ToolFailed, UnknownTool, UpstreamTimeout
+from gristmill.model import Tool, ToolCall
+from gristmill.upstream.base import Upstreams
+from gristmill.upstream.inproc import Inproc, functions_of
 
-
-async def double(number: int) -> int:
-    return number * 2
-
-
-def size(items: list[int]) -> int:
-    return len(items)
+pytestmark = pytest.mark.anyio
 
 
-def broken() -> None:
-    raise ValueError("secret detail")
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
 
 
-HANDLER = functions({"math.double": double, "math.broken": broken, "text.size": size})
+@dataclass
+class Point:
+    x: int
+    y: int = 0
 
 
-def call(tool: str, *positional: Any, **arguments: Any) -> Any:
-    async def run() -> Any:
-        return (await HANDLER(ToolCall(id=1, tool=tool, arguments=arguments, positional=positional))).value
-
-    return asyncio.run(run())
+def add(a: int, b: Annotated[int, Field(description="second")] = 1) -> int:
+    """Add two numbers."""
+    return a + b
 
 
-def test_arguments_arrive_by_name_and_by_position() -> None:
-    assert (call("math.double", number=4), call("math.double", 4), call("text.size", [1, 2])) == (8, 8, 2)
+async def move(point: Point) -> Point:
+    return Point(point.x + 1, point.y)
 
 
-def test_unknown_tools_and_wrong_arguments_are_explained() -> None:
-    with pytest.raises(UnknownTool) as unknown:
-        call("math.duble")
-    assert unknown.value.near == ("math.double",)
-    with pytest.raises(ToolFailed, match=r"it takes \(number: int\)"):
-        call("math.double", nmber=1)
+def fail() -> None:
+    raise KeyError("gone")
 
 
-def test_a_failing_function_is_a_failed_tool() -> None:
-    with pytest.raises(ToolFailed, match="ValueError"):
-        call("math.broken")
+def where() -> str:
+    return threading.current_thread().name
+
+
+async def wait() -> None:
+    import anyio
+
+    await anyio.sleep_forever()
+
+
+async def _call(upstream: Inproc, tool: str, **arguments: Any) -> Any:
+    return (await Upstreams([upstream])(ToolCall(id=1, tool=f"py.{tool}", arguments=arguments))).value
+
+
+async def test_a_signature_becomes_a_definition() -> None:
+    tool = Inproc("py", [add]).tools[0]
+    assert tool == Tool(
+        server="py",
+        name="add",
+        description="Add two numbers.",
+        input_schema={
+            "additionalProperties": False,
+            "properties": {
+                "a": {"title": "A", "type": "integer"},
+                "b": {"default": 1, "description": "second", "title": "B", "type": "integer"},
+            },
+            "required": ["a"],
+            "title": "add",
+            "type": "object",
+        },
+        output_schema={"type": "integer"},
+    )
+
+
+async def test_values_go_in_and_come_out_as_json() -> None:
+    upstream = Inproc("py", [add, move])
+    assert await _call(upstream, "add", a=1) == 2
+    assert await _call(upstream, "move", point={"x": 1}) == {"x": 2, "y": 0}
+
+
+async def test_wrong_arguments_and_failures_are_failures_of_the_tool() -> None:
+    upstream = Inproc("py", [add, fail])
+    for arguments in ({"a": "x"}, {}, {"a": 1, "c": 2}):
+        with pytest.raises(ToolFailed):
+            await _call(upstream, "add", **arguments)
+    with pytest.raises(ToolFailed, match="KeyError: 'gone'"):
+        await _call(upstream, "fail")
+    with pytest.raises(UnknownTool):
+        await _call(upstream, "ad", a=1)
+
+
+async def test_a_function_runs_in_a_thread_unless_it_is_cheap() -> None:
+    assert await _call(Inproc("py", [where]), "where") != threading.current_thread().name
+    assert await _call(Inproc("py", [where], cheap=True), "where") == threading.current_thread().name
+
+
+async def test_a_function_that_does_not_return_times_out() -> None:
+    with pytest.raises(UpstreamTimeout):
+        await _call(Inproc("py", [wait], seconds=0.05), "wait")
+
+
+def test_a_signature_without_names_is_refused() -> None:
+    def bad(*args: int) -> None: ...
+
+    with pytest.raises(ConfigError):
+        Inproc("py", [bad])
+
+
+def test_the_public_functions_of_a_module_are_found() -> None:
+    assert [function.__name__ for function in functions_of("textwrap")][:2] == ["wrap", "fill"]
+    with pytest.raises(ConfigError):
+        functions_of("no_such_module_here")
+    with pytest.raises(ConfigError):
+        functions_of("this_is_not.there")

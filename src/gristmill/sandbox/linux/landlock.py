@@ -41,22 +41,31 @@ def abi() -> int:
         return 0
 
 
-def restrict(rules: list[tuple[int, str]], version: int) -> None:
-    """Allow only ``rules`` (folder or file descriptor, access name) from here on, and no TCP at all."""
-    handled = _FS.get(version, 0xFFFF)
-    attr = _Attr(handled, 3 if version >= 4 else 0, 3 if version >= 6 else 0)
+class Rule(_PathRule):
+    """One path and what may be done below it, ready for the kernel."""
+
+
+def rule(fd: int, access: str, version: int) -> Rule:
+    """A rule for the folder or file that ``fd`` names; rights that files do not have are left out for them."""
+    rights = ACCESS[access] & _handled(version)
+    return Rule(rights if _is_folder(fd) else rights & FILE_ONLY, fd)
+
+
+def restrict(rules: list[Rule], version: int) -> None:
+    """Allow only ``rules`` from here on, and no TCP at all."""
+    attr = _Attr(_handled(version), 3 if version >= 4 else 0, 3 if version >= 6 else 0)
     size = 8 if version < 4 else 16 if version < 6 else 24
     ruleset = kernel.call("landlock_create_ruleset", ctypes.byref(attr), size, 0)
     try:
-        for fd, access in rules:
-            rights = ACCESS[access] & handled
-            if not _is_folder(fd):
-                rights &= FILE_ONLY
-            rule = _PathRule(rights, fd)
-            kernel.call("landlock_add_rule", ruleset, 1, ctypes.byref(rule), 0)
+        for each in rules:
+            kernel.call("landlock_add_rule", ruleset, 1, ctypes.byref(each), 0)
         kernel.call("landlock_restrict_self", ruleset, 0)
     finally:
         os.close(ruleset)
+
+
+def _handled(version: int) -> int:
+    return _FS.get(version, 0xFFFF)
 
 
 def open_path(path: str) -> int:

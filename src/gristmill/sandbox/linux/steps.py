@@ -101,11 +101,11 @@ class ChildSteps:
     def __init__(self, steps: list[dict[str, Any]], filters: dict[str, bytes], landlock_abi: int) -> None:
         self._filters = filters
         self._abi = landlock_abi
-        self._shared: list[tuple[int, str]] = []
+        self._shared: list[landlock.Rule] = []
         self._steps = [(self._action(step["do"]), {k: v for k, v in step.items() if k != "do"}, step["do"]) for step in steps]
         for _, arguments, do in self._steps:
             if do == "landlock":
-                self._shared = [(landlock.open_path(p), a) for p, a in arguments.pop("shared") if os.path.exists(p)]
+                self._shared = self._rules(arguments.pop("shared"))
 
     def walk(self, values: dict[str, Any]) -> None:
         """Seal this process. ``values`` fills in what the plan left open.
@@ -145,8 +145,16 @@ class ChildSteps:
         }[do]
 
     def _landlock(self, own: list[tuple[str, str]]) -> None:
-        rules = self._shared + [(landlock.open_path(path), access) for path, access in own if os.path.exists(path)]
-        landlock.restrict(rules, self._abi)
+        landlock.restrict(self._shared + self._rules(own), self._abi)
+
+    def _rules(self, paths: list[tuple[str, str]]) -> list[landlock.Rule]:
+        found: list[landlock.Rule] = []
+        for path, access in paths:
+            try:
+                found.append(landlock.rule(landlock.open_path(path), access, self._abi))
+            except FileNotFoundError:
+                continue  # what is not there needs no permission: a masked /proc, a device that the host lacks
+        return found
 
     def _seccomp(self, filter: str) -> None:  # noqa: A002 - the word in the plan
         seccomp.install(self._filters[filter])

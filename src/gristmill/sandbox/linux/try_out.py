@@ -40,7 +40,7 @@ def try_namespaces() -> None:
 def try_landlock() -> None:
     """Restrict to reading one folder, and see a write elsewhere refused."""
     namespaces.no_new_privileges()
-    landlock.restrict([(landlock.open_path("/proc"), "read")], landlock.abi())
+    landlock.restrict([landlock.rule(landlock.open_path("/proc"), "read", landlock.abi())], landlock.abi())
     try:
         os.listdir("/usr")
     except PermissionError:

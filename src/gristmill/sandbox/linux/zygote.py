@@ -104,7 +104,8 @@ class Template:
             if house["worker"]:
                 _keep_house(house["worker"])
             os.environ.update(order["values"].get("env", {}))
-            self.runner.train(1)
+            if order["values"]["train"]:
+                self.runner.train(1)
             runner = self.runner.Runner(steps.CHANNEL)
             runner.serve(keep=order["keep"])
         except BaseException as error:  # a half-sealed child must not go on, whatever went wrong

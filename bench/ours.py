@@ -1,0 +1,286 @@
+"""Gristmill's own figures, measured in this process: ``python -m bench.ours --figures fresh,kept``; speaks as the peers do."""
+
+import argparse
+import asyncio
+import json
+import os
+import platform
+import tempfile
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench import memory
+from bench.install import PACKAGES
+from bench.peers import toolset
+from bench.peers.corpus import AGGREGATE, judge, load_snippets, quantiles
+from gristmill import Config, Outcome, Runtime
+from gristmill.config import SandboxConfig, StoreConfig
+from gristmill.runtime.build import open_rooms
+from gristmill.sandbox.pool import LinuxPool
+
+PRINT = "print(1+1)"
+PAUSE = 0.005
+"""Seconds between two timed runs; the peers get the same."""
+WARM = 8
+CALLS = """
+import time
+from servers import bench
+times = []
+for n in range({count}):
+    started = time.perf_counter()
+    bench.echo(x=n)
+    times.append(time.perf_counter() - started)
+times
+"""
+AWAITED_CALLS = """
+import time
+from servers import bench
+async def measure():
+    times = []
+    for n in range({count}):
+        started = time.perf_counter()
+        await bench.echo(x=n)
+        times.append(time.perf_counter() - started)
+    return times
+await measure()
+"""
+PARALLEL = "import asyncio\nfrom servers import bench\nawait asyncio.gather(*[bench.slow(i=i) for i in range(100)])"
+ROWS = "from servers import bench" + AGGREGATE.replace("ROWS", "bench.rows()") + "totals"
+PANDAS = "import pandas as pd\npd.DataFrame({'a': [1, 2, 1], 'b': [3, 4, 5]}).groupby('a')['b'].sum().to_dict()"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """A runtime, and the pool below it where the honest moment to start a clock can be seen."""
+
+    runtime: Runtime
+    pool: LinuxPool
+
+    async def filled(self) -> None:
+        """As a server is between two requests."""
+        await asyncio.sleep(PAUSE)
+        await self.pool.filled()
+
+    async def run(self, code: str, **options: Any) -> Outcome:
+        """Execute, and insist on success."""
+        outcome = await self.runtime.execute(code, **options)
+        if not outcome.success:
+            raise RuntimeError(f"{outcome.status}: {outcome.error}")
+        return outcome
+
+
+@asynccontextmanager
+async def opened(tools: Mapping[str, Callable[..., Any]] | None = None, **sandbox: Any) -> AsyncGenerator[Opened]:
+    """A runtime with default settings but for ``sandbox``."""
+    with tempfile.TemporaryDirectory() as folder:
+        config = Config(sandbox=SandboxConfig.model_validate({"warm": WARM, **sandbox}), store=StoreConfig(path=Path(folder)))
+        async with open_rooms(config, tools if tools is not None else toolset.TOOLS) as rooms:
+            assert isinstance(rooms.pool, LinuxPool)
+            await rooms.pool.filled()
+            yield Opened(runtime=Runtime(rooms), pool=rooms.pool)
+
+
+async def timed(
+    count: int, run: Callable[[], Awaitable[object]], before: Callable[[], Awaitable[None]], warm_up: int = 10
+) -> list[float]:
+    """Seconds of each of ``count`` runs."""
+    times: list[float] = []
+    for index in range(warm_up + count):
+        await before()
+        started = time.perf_counter()
+        await run()
+        if index >= warm_up:
+            times.append(time.perf_counter() - started)
+    return times
+
+
+def pandas_options() -> dict[str, Any]:
+    """Settings under which programs have pandas, imported already."""
+    if not PACKAGES.is_dir():
+        raise RuntimeError("pandas is not installed: run `python -m bench.run` once, it does that")
+    return {"venv": PACKAGES, "preload_packages": ("pandas",)}
+
+
+class Measuring:
+    """One method per figure or family of figures; each says what it found."""
+
+    def __init__(self, say: Callable[..., None], *, quick: bool) -> None:
+        self._say, self._quick = say, quick
+
+    def _count(self, full: int, quick: int) -> int:
+        return quick if self._quick else full
+
+    def _times(self, figure: str, unit: str, seconds: list[float]) -> None:
+        scale = {"us": 1e6, "ms": 1e3, "s": 1.0}[unit]
+        self._say(figure=figure, unit=unit, **quantiles(seconds, scale))
+
+    def _value(self, figure: str, unit: str, value: float, **more: Any) -> None:
+        self._say(figure=figure, unit=unit, n=more.pop("n", 1), p50=value, mean=value, **more)
+
+    async def fresh(self) -> None:
+        async with opened() as at:
+            self._times("fresh", "ms", await timed(self._count(500, 50), lambda: at.run(PRINT), at.filled))
+
+    async def kept(self) -> None:
+        async with opened() as at:
+            times = await timed(self._count(500, 50), lambda: at.run(PRINT, session="kept"), lambda: asyncio.sleep(PAUSE))
+            self._times("kept", "ms", times)
+
+    async def on_demand(self) -> None:
+        async with opened(warm=0) as at:
+            self._times("on_demand", "ms", await timed(self._count(200, 30), lambda: at.run(PRINT), lambda: asyncio.sleep(PAUSE)))
+
+    async def fork_session(self) -> None:
+        async with opened() as at:
+            await at.run("state = list(range(1000))", session="origin")
+            times: list[float] = []
+            for _ in range(self._count(100, 15)):
+                await at.filled()
+                started = time.perf_counter()
+                await at.runtime.fork_session("origin", "branch")
+                times.append(time.perf_counter() - started)
+                assert (await at.run("len(state)", session="branch")).result == 1000
+                await at.runtime.drop_session("branch")
+            self._times("fork_session", "ms", times)
+
+    async def fresh_pandas(self) -> None:
+        async with opened(**pandas_options()) as at:
+            self._times("fresh_pandas", "ms", await timed(self._count(300, 30), lambda: at.run(PRINT), at.filled))
+
+    async def use_pandas(self) -> None:
+        async with opened(**pandas_options()) as at:
+            self._times("use_pandas", "ms", await timed(self._count(100, 10), lambda: at.run(PANDAS), at.filled))
+
+    async def call_sync(self) -> None:
+        await self._calls("call_sync", CALLS, toolset.TOOLS)
+
+    async def call_await(self) -> None:
+        await self._calls("call_await", AWAITED_CALLS, toolset.TOOLS)
+
+    async def call_3000(self) -> None:
+        crowd = {f"filler.tool_{number}": toolset.filler for number in range(3_000 - len(toolset.TOOLS))}
+        await self._calls("call_3000", CALLS, {**crowd, **toolset.TOOLS})
+
+    async def _calls(self, figure: str, code: str, tools: Mapping[str, Callable[..., Any]]) -> None:
+        async with opened(tools) as at:
+            times: list[float] = []
+            for _ in range(self._count(5, 2)):
+                await at.filled()
+                times += (await at.run(code.format(count=900))).result[50:]
+            self._times(figure, "us", times)
+
+    async def parallel(self) -> None:
+        async with opened() as at:
+            assert (await at.run(PARALLEL)).result == list(range(100))
+            self._times("parallel", "ms", await timed(self._count(20, 4), lambda: at.run(PARALLEL), at.filled, warm_up=1))
+
+    async def rows(self) -> None:
+        async with opened() as at:
+            assert (await at.run(ROWS)).result == toolset.rows_expected()
+            self._times("rows", "ms", await timed(self._count(20, 4), lambda: at.run(ROWS), at.filled, warm_up=1))
+
+    async def rate_2(self) -> None:
+        await self._rate(2)
+
+    async def rate_32(self) -> None:
+        await self._rate(32)
+
+    async def rate_256(self) -> None:
+        await self._rate(256)
+
+    async def _rate(self, callers: int) -> None:
+        async with opened() as at:
+            seconds = self._count(8, 2)
+            started = time.perf_counter()
+
+            async def caller() -> int:
+                done = 0
+                while time.perf_counter() < started + seconds:
+                    await at.run(PRINT)
+                    done += 1
+                return done
+
+            done = sum(await asyncio.gather(*[caller() for _ in range(callers)]))
+            self._value(f"rate_{callers}", "/s", done / (time.perf_counter() - started), n=done)
+
+    async def crowd(self) -> None:
+        async with opened() as at:
+            times: list[float] = []
+            order: list[int] = []
+            started = time.perf_counter()
+
+            async def caller(number: int) -> bool:
+                try:
+                    outcome = await at.runtime.execute(PRINT)
+                except Exception:  # any error is one too many: it is counted, not explained
+                    return False
+                times.append(time.perf_counter() - started)
+                order.append(number)
+                return outcome.success and outcome.output == "2\n"
+
+            right = await asyncio.gather(*[caller(number) for number in range(1_000)])
+            found = quantiles(times or [0.0])
+            self._say(figure="crowd_p99", unit="s", **{**found, "p50": found["p99"]}, median=found["p50"])
+            self._value("crowd_errors", "", right.count(False), n=len(right))
+            shift = max((abs(place - number) for place, number in enumerate(order)), default=0)
+            self._value("crowd_shift", "places", shift, n=len(order))
+
+    async def memory(self) -> None:
+        async with opened() as at:
+            await at.run(PRINT)
+            await at.filled()
+            await asyncio.sleep(0.5)  # the used child has to be gone
+            below = memory.tree(os.getpid())
+            waiting = [pid for pid, children in below.items() if not children]
+            assert len(waiting) == WARM, f"{len(waiting)} processes look like waiting children"
+            self._say(figure="child_mb", unit="MB", **quantiles(map(memory.pss_mb, waiting)))
+            parts = {pid: memory.pss_mb(pid) for pid in below}
+            self._value("runtime_mb", "MB", sum(parts.values()), host=parts[os.getpid()], processes=len(parts))
+
+    async def snippets(self) -> None:
+        async with opened(**pandas_options()) as at:
+            each: dict[str, str] = {}
+            for name, (code, expected) in load_snippets().items():
+                outcome = await at.runtime.execute(code)
+                each[name] = judge(outcome.result, expected) if outcome.success else f"{outcome.status}: {outcome.error}"[-200:]
+            passed = sum(verdict == "ok" for verdict in each.values())
+            self._value("snippets", "of 32", passed, n=len(each), each=each)
+
+
+FAMILIES = {"crowd_p99": "crowd", "crowd_errors": "crowd", "crowd_shift": "crowd", "child_mb": "memory", "runtime_mb": "memory"}
+"""Figures that one measurement yields together."""
+
+
+async def measure(figures: list[str], say: Callable[..., None], *, quick: bool) -> None:
+    """Measure each figure; one that cannot be measured says why and does not stop the others."""
+    measuring = Measuring(say, quick=quick)
+    for name in dict.fromkeys(FAMILIES.get(figure, figure) for figure in figures):
+        say(progress=name)
+        try:
+            async with asyncio.timeout(300):
+                await getattr(measuring, name)()
+        except Exception as error:  # the table shows what is missing and why
+            say(figure=name, error=f"{type(error).__name__}: {error}"[:300])
+
+
+def main() -> None:
+    """Measure what the command line names."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="fewer rounds: to see that it works, not to quote")
+    parser.add_argument("--figures", required=True, help="names, separated by commas")
+    options = parser.parse_args()
+
+    def say(**message: Any) -> None:
+        print(json.dumps(message), flush=True)
+
+    say(peer=True, python=platform.python_version(), notes="")
+    asyncio.run(measure(options.figures.split(","), say, quick=options.quick))
+    say(end=True)
+
+
+if __name__ == "__main__":
+    main()

