@@ -12,7 +12,7 @@ import pytest
 
 from gristmill.sandbox.linux import cgroups
 from tests.attack.conftest import open_to_others
-from tests.attack.wall import PATIENCE
+from tests.attack.wall import PATIENCE, reachable
 
 PROGRAM = Path(__file__).parent / "programs" / "lacking.py"
 NEW_NAMESPACE = 0x7E020000
@@ -20,7 +20,8 @@ NEW_NAMESPACE = 0x7E020000
 
 def lacking(state: Path, isolation: str = "namespaces", **order: Any) -> dict[str, Any]:
     """Open a gateway and run a program where the calls in ``deny`` are refused."""
-    for folder in ("workspaces", "scratch"):
+    reachable(state)
+    for folder in ("workspaces", "scratch", "catalog"):
         (state / folder).mkdir(exist_ok=True, mode=0o711)
     text = json.dumps({"deny": {}, "isolation": isolation, "state": str(state), **order})
     done = subprocess.run(

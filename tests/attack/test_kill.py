@@ -17,7 +17,7 @@ from typing import IO, Any
 import pytest
 
 from tests.attack.conftest import open_to_others
-from tests.attack.wall import PATIENCE, wait_until
+from tests.attack.wall import PATIENCE, reachable, wait_until
 
 HOST = Path(__file__).parent / "programs" / "host.py"
 LEVELS = ["namespaces", "landlock"]
@@ -58,6 +58,7 @@ class Host:
 def host(state: Path, level: str, callers: int = 6) -> Generator[Host]:
     if level == "landlock" and os.geteuid() == 0 and not open_to_others(Path(os.path.realpath(sys.executable))):
         pytest.skip("allowed: nobody can reach this interpreter; tools/attack.py tests this level from a copy")
+    reachable(state)
     process = subprocess.Popen(
         [sys.executable, "-B", str(HOST), str(state), level, str(callers)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,

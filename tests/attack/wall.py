@@ -10,6 +10,7 @@ import os
 import secrets
 import select
 import socket
+import stat
 import subprocess
 import sys
 import textwrap
@@ -88,8 +89,17 @@ def everything(outcome: Outcome) -> str:
 
 def open_wall(state: Path, level: str, tools: Mapping[str, Callable[..., Any]] | None = None, **sandbox: Any) -> Wall:
     """A wall that its user must enter (``with``)."""
+    reachable(state)
     config = load_config(None, store={"path": str(state)}, sandbox={"isolation": level, "warm": 2, **sandbox})
     return Wall(level, BlockingRuntime(config, tools=tools))
+
+
+def reachable(folder: Path) -> None:
+    """Let others pass through to ``folder``: where we are root, code runs as somebody else."""
+    for part in (folder, *folder.parents):
+        status = part.stat()
+        if status.st_uid == os.geteuid() and not status.st_mode & stat.S_ISVTX and "pytest" in str(part):
+            part.chmod(status.st_mode | 0o055)
 
 
 @contextlib.contextmanager
