@@ -10,7 +10,7 @@ from typing import cast
 
 import msgspec
 
-from gristmill.catalog.words import is_state, speaks_of_fields
+from gristmill.catalog.vocabulary import is_state, speaks_of_fields
 from gristmill.model import Json
 
 MAX_DEPTH = 8

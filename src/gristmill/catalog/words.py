@@ -1,53 +1,94 @@
-"""Words that are surely not personal: those that field names are made of, and those that states are made of."""
+"""Text to search terms: identifiers split, case and accents folded, endings cut. Knows nothing of tools or ranking."""
 
 import re
+import unicodedata
+from functools import lru_cache
 
-_FIELD_WORDS = frozenset(
+MAX_CHARS = 20_000
+"""A longer text is read this far: one hostile description must not make the index."""
+
+_WORD = re.compile(r"[^\W_]+")
+_PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\Wa-zA-Z\d_]+")
+# Scripts written without spaces: two neighbouring characters stand for a word.
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]")
+_ENDINGS = (
+    "ations", "ation", "ating", "ators", "ator", "ated", "ates", "ate", "ions", "ion", "ings", "ing", "ments", "ment",
+    "ers", "ors", "er", "or", "ed", "ive", "al", "ly",
+)  # fmt: skip
+_STOP = frozenset((
+    "a", "about", "also", "am", "an", "and", "any", "are", "as", "at", "be", "by", "can", "could", "did", "do",
+    "does", "for", "from", "give", "has", "have", "how", "i", "if", "in", "into", "is", "it", "know", "let",
+    "m", "me", "my", "need", "of", "on", "or", "our", "please", "s", "some", "tell", "that", "the", "this",
+    "to", "us", "want", "was", "we", "were", "what", "which", "will", "with", "would", "you", "your",
+))  # fmt: skip
+
+
+def words(text: str) -> list[str]:
+    """The words of ``text`` in lower case; of ``getUserID2`` both the parts and the whole.
+
+    Scripts without spaces give every pair of neighbouring characters.
     """
-    id ids uid uuid guid key keys name names title label labels tag tags type kind class category status state
-    code codes url uri href link links path paths file files folder dir directory filename extension mime size
-    bytes length width height count total sum avg average min max mean median limit offset page pages cursor
-    next previous prev first last has more created updated modified deleted published started finished completed
-    expires at on date time timestamp datetime day days month year hour hours minute minutes second seconds ms
-    duration start end begin until since timezone zone description summary text body content message messages
-    comment comments note notes subject value values default data email phone address street city country region
-    zip postal lat lon latitude longitude location user users owner author account customer company organization
-    org team group groups member members role roles person full given family nick price amount cost currency
-    quantity qty unit units tax discount rate score rank rating percent percentage balance version revision hash
-    sha ref branch commit repo repository project issue issues number index position order row rows column
-    columns table schema database query result results item items entry entries list records record node nodes
-    edge parent child children root source target from to input output request response headers header method
-    params options config settings metadata meta info details error errors warning warnings reason success ok
-    valid enabled disabled active public private is was can read write open closed locked archived visible level
-    priority severity color format language locale lang model token tokens session host port domain ip server
-    client device platform os browser agent image images icon avatar thumbnail video audio media width alt
-    caption
-    """.split()
-)
-_STATE_WORDS = frozenset(
+    found: list[str] = []
+    for word in _WORD.findall(_fold_accents(text[:MAX_CHARS])):
+        found.extend(_parts(word))
+    return found
+
+
+def terms(text: str) -> list[str]:
+    """The stems of the words that say something."""
+    return [stem(word) for word in words(text) if word not in _STOP]
+
+
+@lru_cache(maxsize=65_536)
+def stem(word: str) -> str:
+    """``word`` without its English ending, so that *searches*, *searching* and *search* meet.
+
+    Measured against Snowball on the retrieval sets this is as good, and it needs no compiled library.
     """
-    open opened closed merged active inactive pending done todo doing complete completed incomplete failed
-    failure success succeeded successful error running queued waiting blocked canceled cancelled skipped started
-    stopped paused resumed finished new draft published archived deleted removed enabled disabled online offline
-    up down available unavailable ready busy idle unknown none default other in out progress review approved
-    rejected accepted declined resolved unresolved confirmed invalid valid expired sent received delivered read
-    unread paid unpaid refunded partial partially not on off yes no true false ok low medium normal high higher
-    highest lower lowest critical urgent major minor trivial info warning debug trace fatal notice public
-    private internal external protected shared hidden visible file directory folder symlink link text image
-    audio video json xml html csv markdown string integer number boolean array object null float date datetime
-    user bot organization team group admin owner member guest asc desc ascending descending get post put patch
-    delete head options read write create update issue pull request commit branch tag
-    """.split()
-)
-_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+    if len(word) < 4 or not (word.isascii() and word.isalpha()):
+        return word
+    word = _singular(word)
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 3 and _has_vowel(word[: -len(ending)]):
+            word = word[: -len(ending)]
+            if word[-1] == word[-2] and word[-1] not in "lsz":
+                word = word[:-1]
+            break
+    if word.endswith("e") and len(word) > 3:
+        word = word[:-1]
+    return word[:-1] + "i" if word.endswith("y") and len(word) > 3 else word
 
 
-def speaks_of_fields(name: str) -> bool:
-    """Whether ``name`` has a word that field names have; ``alice`` and ``bob`` do not."""
-    return any(part.lower() in _FIELD_WORDS for part in _PARTS.findall(name))
+def _singular(word: str) -> str:
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith(("sses", "shes", "ches", "xes", "zes")):
+        return word[:-2]
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        return word[:-1]
+    return word
 
 
-def is_state(value: str) -> bool:
-    """Whether ``value`` is made of nothing but words for states and kinds, such as ``in_progress``."""
-    parts = re.split(r"[ _-]", value)
-    return len(value) <= 40 and all(part.isascii() and part.lower() in _STATE_WORDS for part in parts)
+def _has_vowel(word: str) -> bool:
+    return any(letter in "aeiouy" for letter in word)
+
+
+@lru_cache(maxsize=65_536)
+def _parts(word: str) -> tuple[str, ...]:
+    parts: list[str] = _PART.findall(word) or [word]
+    if len(parts) > 1:
+        parts.insert(0, word)
+    return tuple(piece for part in parts for piece in _pieces(part.lower()))
+
+
+def _pieces(word: str) -> list[str]:
+    if len(word) > 1 and _UNSPACED.search(word):
+        return [word[i : i + 2] for i in range(len(word) - 1)]
+    return [word[:64]]  # nobody types more; keys in a blob of base64 would only fill the index
+
+
+def _fold_accents(text: str) -> str:
+    if text.isascii():
+        return text
+    plain = "".join(letter for letter in unicodedata.normalize("NFKD", text) if not unicodedata.combining(letter))
+    return unicodedata.normalize("NFC", plain)

@@ -42,8 +42,8 @@ ToolError.__module__ = "mcp_client"  # where the agent can import it from
 class Channel:
     """Our end of the socket."""
 
-    def __init__(self, fd):
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=fd)
+    def __init__(self):
+        self.sock = None
         self._ids = itertools.count(1)
         self._buffer = bytearray()
         self._open = {}  # call id -> Pending
@@ -169,7 +169,12 @@ class Channel:
         if sock is not None:
             os.close(sock.detach())
 
+    def open(self, fd):
+        """Speak on this socket."""
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=fd)
+
     def branch(self, fd):
         """Speak on another socket from now on: we are a fork of the session that the old one belongs to."""
         self.close()
-        self.__init__(fd)
+        self.__init__()
+        self.open(fd)

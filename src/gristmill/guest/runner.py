@@ -3,10 +3,12 @@
 # The agent's code is dynamic, and so is what runs it: strict typing stops at this door.
 """The life of a child: wait for code, run it, report, and for a session again. Runs sealed; trusts nobody, guards nothing."""
 
+import _signal  # pyright: ignore[reportMissingImports] - the C functions: those of `signal` cost page faults in every child
 import asyncio
 import inspect
 import json
 import os
+import random
 import signal
 import socket
 import sys
@@ -57,19 +59,27 @@ class Context:
 class Runner:
     """One interpreter's state, and the executions that share it."""
 
-    def __init__(self, fd):
-        self.channel = tools.CALLS.channel = Channel(fd)
-        self.pid = os.getpid()
+    def __init__(self, hooks=()):
+        self.channel = Channel()
+        self.hooks = hooks  # what modules want done when the agent's code forks
+        self.pid = 0
         self.loop = None
         self.branching = False
         self.interruptible = False
         self.module = types.ModuleType("__main__")
         self.count = 0
 
-    def serve(self, *, keep):
+    def open(self, fd):
+        """Take over the socket to the host; this process is the one that speaks on it."""
+        self.pid = os.getpid()
+        self.channel.open(fd)
+        tools.CALLS.channel = self.channel
+
+    def serve(self, fd, *, keep):
         """Run what the host sends: once, or for as long as the session lives."""
-        os.register_at_fork(after_in_child=self._forked)
-        signal.signal(signal.SIGINT, self._interrupted)
+        self.open(fd)
+        os.register_at_fork(before=self._before_fork, after_in_child=self._forked, after_in_parent=self._after_fork)
+        _signal.signal(_signal.SIGINT, self._interrupted)
         sys.modules["__main__"] = self.module
         _reseed()
         self.channel.send("ready", os.getpid())
@@ -151,8 +161,18 @@ class Runner:
             self.interruptible = False
             raise KeyboardInterrupt
 
+    def _before_fork(self):
+        for hook in reversed(self.hooks):
+            hook.get("before", _nothing)()
+
+    def _after_fork(self):
+        for hook in self.hooks:
+            hook.get("after_in_parent", _nothing)()
+
     def _forked(self):
         """A fork made by the agent's code must never speak on the channel."""
+        for hook in self.hooks:
+            hook.get("after_in_child", _nothing)()
         if not self.branching:
             self.channel.close()
 
@@ -177,8 +197,13 @@ class Runner:
         self.channel.send("ready", os.getpid())
 
 
+def _nothing():
+    pass
+
+
 def _reseed():
-    """Forks share numpy's generator; Python's own reseeds itself."""
+    """Forks share the state of random generators: neither Python's nor numpy's may repeat in the next run."""
+    random.seed()
     if "numpy.random" in sys.modules:
         sys.modules["numpy.random"].seed()
 
@@ -218,7 +243,8 @@ def train(rounds):
     stdout, main = sys.stdout, sys.modules["__main__"]
     ours, theirs = socket.socketpair()
     with theirs, open(os.devnull, "w", encoding="utf-8") as nowhere:
-        runner = Runner(ours.detach())
+        runner = Runner()
+        runner.open(ours.detach())
         for _ in range(rounds):
             sys.stdout = nowhere
             theirs.sendall(frame(json.dumps(["run", _WARM_UP, {}, 10_000, None])))

@@ -124,11 +124,18 @@ def seal_filter(machine: str = kernel.MACHINE) -> bytes:
     return program.build()
 
 
-def install(program: bytes) -> None:
+def install(program: "bytes | Prepared") -> None:
     """Put the filter in force for this process and all that it will start."""
-    buffer = ctypes.create_string_buffer(program, len(program))
-    header = _Program.Header(len(program) // 8, ctypes.addressof(buffer))
-    kernel.call("seccomp", 1, 0, ctypes.byref(header))
+    prepared = program if isinstance(program, Prepared) else Prepared(program)
+    kernel.call("seccomp", 1, 0, ctypes.byref(prepared.header))
+
+
+class Prepared:
+    """A program laid out in memory as the kernel wants it."""
+
+    def __init__(self, program: bytes) -> None:
+        self._buffer = ctypes.create_string_buffer(program, len(program))
+        self.header = _Program.Header(len(program) // 8, ctypes.addressof(self._buffer))
 
 
 class _Program:

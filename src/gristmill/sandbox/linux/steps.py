@@ -99,7 +99,7 @@ class ChildSteps:
     """A child's steps, prepared once in the template: what can be opened or assembled ahead is."""
 
     def __init__(self, steps: list[dict[str, Any]], filters: dict[str, bytes], landlock_abi: int) -> None:
-        self._filters = filters
+        self._filters = {name: seccomp.Prepared(program) for name, program in filters.items()}
         self._abi = landlock_abi
         self._shared: list[landlock.Rule] = []
         self._steps = [(self._action(step["do"]), {k: v for k, v in step.items() if k != "do"}, step["do"]) for step in steps]

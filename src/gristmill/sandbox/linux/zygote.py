@@ -15,6 +15,15 @@ import socket
 import sys
 from typing import Any
 
+# Modules hook into every fork (locks of threading and logging, the seed of random). In the template no thread runs and no
+# lock is held, so the hooks would only cost each child half a millisecond; it gets them for its own forks instead.
+_hooks: list[dict[str, Any]] = []
+_register_at_fork = os.register_at_fork
+os.register_at_fork = lambda **hook: _hooks.append(hook)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+
+# The C functions: the module's own wrap them in enums, which every child would pay for with page faults.
+_signal: Any = importlib.import_module("_signal")
+
 _MILL = os.path.dirname(os.path.abspath(__file__)).removesuffix("/gristmill/sandbox/linux")
 sys.path.insert(0, _MILL)
 
@@ -49,6 +58,7 @@ class Template:
         if (threads := len(os.listdir("/proc/self/task"))) != 1:
             raise RuntimeError(f"preloading started {threads - 1} threads, and a fork copies only one")
         filters = {name: base64.b64decode(text) for name, text in order["filters"].items()}
+        os.register_at_fork = _register_at_fork
         self.child_steps = steps.ChildSteps(order["child"], filters, landlock.abi())
         self.wakeup, wake = socket.socketpair()
         for end in (self.wakeup, wake):
@@ -58,6 +68,7 @@ class Template:
         signal.signal(signal.SIGCHLD, _noted)
         self.own_pids = os.open("/proc/self/ns/pid", os.O_RDONLY) if self.namespaced else -1
         self.runner.train(TRAINING_ROUNDS)
+        self.worker = self.runner.Runner(_hooks)
         _forget_ourselves()
         namespaces.no_new_privileges()
         if self.namespaced:
@@ -97,17 +108,17 @@ class Template:
 
     def _become_child(self, order: dict[str, Any], channel: int, output: int) -> None:
         try:
-            signal.set_wakeup_fd(-1)
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            _signal.set_wakeup_fd(-1)
+            _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
             house = {"wanted": order["keep"], "worker": 0}
             self.child_steps.walk({**order["values"], "channel": channel, "output": output, "house": house})
             if house["worker"]:
                 _keep_house(house["worker"])
-            os.environ.update(order["values"].get("env", {}))
+            if "env" in order["values"]:
+                os.environ.update(order["values"]["env"])
             if order["values"]["train"]:
                 self.runner.train(1)
-            runner = self.runner.Runner(steps.CHANNEL)
-            runner.serve(keep=order["keep"])
+            self.worker.serve(steps.CHANNEL, keep=order["keep"])
         except BaseException as error:  # a half-sealed child must not go on, whatever went wrong
             text = json.dumps(["failed", str(error)]).encode()
             os.write(channel if isinstance(error, steps.StepFailed) else steps.CHANNEL, len(text).to_bytes(4, "little") + text)

@@ -1,0 +1,131 @@
+"""Search results as text an agent can paste: imports, compact signatures, one-line docs, never over the token budget.
+
+Each hit is written in one of five ways, from its bare key to its signature with a line per parameter. All start bare;
+as long as the budget lasts they are written more fully, the best hits first.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from gristmill.catalog.loose import described, parameters, required
+from gristmill.catalog.search import Hit
+from gristmill.catalog.signature import python_name, signature
+from gristmill.model import Tool
+
+DetailLevel = Literal["name_only", "with_description", "full"]
+BUDGET_TOKENS = 1_200
+_LINE_CHARS = 160
+_UNSIGNED = 2  # ways of writing a tool that need no import
+_STEPS: Mapping[DetailLevel, int] = {"name_only": 1, "with_description": 2, "full": 5}
+
+
+def bytes_per_three(text: str) -> int:
+    """A cautious count for when no tokenizer is at hand: more than o200k on code and on prose."""
+    return -(-len(text.encode(errors="replace")) // 3)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Writing:
+    """How names, signatures and tokens are made; the caller's choice."""
+
+    signature: Callable[[Tool], str] = signature
+    module: Callable[[str], str] = python_name
+    count: Callable[[str], int] = bytes_per_three
+
+
+def render(
+    hits: Sequence[Hit],
+    *,
+    detail_level: DetailLevel = "full",
+    budget_tokens: int = BUDGET_TOKENS,
+    writing: Writing | None = None,
+) -> str:
+    """The hits as text of at most ``budget_tokens`` by ``writing.count``; empty if not even one name fits."""
+    how = writing or Writing()
+    written = [_ways(hit.tool, how)[: _STEPS[detail_level]] for hit in hits]
+    levels = _afford(_costs(hits, written, how), budget_tokens)
+    text = _page(hits, written, levels, how)
+    # The parts were counted one by one and joining them may cost a token more: take back from the last hit first.
+    while text and how.count(text) > budget_tokens:
+        last = max(i for i, level in enumerate(levels) if level >= 0)
+        levels[last] -= 1
+        text = _page(hits, written, levels, how)
+    return text
+
+
+def one_line(text: str, limit: int = _LINE_CHARS) -> str:
+    """The first sentence of ``text`` without line breaks or invisible characters: a comment cannot become code."""
+    return _cut(re.split(r"(?<=[.!?])\s", _visible(text[: limit * 20]), maxsplit=1)[0], limit)
+
+
+def _visible(text: str) -> str:
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def _ways(tool: Tool, how: Writing) -> list[str]:
+    """The tool written ever more fully: key, doc, folded signature, whole signature, a line per parameter."""
+    key, doc = _cut(_visible(tool.key), _LINE_CHARS), one_line(tool.description)
+    heading = f"# {doc}\n" if doc else ""
+    folded, left_out = _folded(tool)
+    rest = f"  # {left_out} more: describe([{json.dumps(key)}])" if left_out else ""
+    lines = (f"\n    # {one_line(name, 80)}: {one_line(text, 100)}" for name, text in described(tool).items())
+    return [
+        key,
+        f"{key}  # {doc}" if doc else key,
+        f"{heading}{how.signature(folded)}{rest}",
+        f"{heading}{how.signature(tool)}",
+        f"{heading}{how.signature(tool)}{''.join(lines)}",
+    ]
+
+
+def _folded(tool: Tool) -> tuple[Tool, int]:
+    """The tool with its required parameters only, and how many others there are."""
+    known, needed = parameters(tool), required(tool)
+    kept = {name: schema for name, schema in known.items() if name in needed}
+    return replace(tool, input_schema={"properties": kept, "required": sorted(kept)}), len(known) - len(kept)
+
+
+def _costs(hits: Sequence[Hit], written: Sequence[Sequence[str]], how: Writing) -> list[list[int]]:
+    """What each way of writing each hit costs, a signature with an import line of its own."""
+    costs: list[list[int]] = []
+    for hit, ways in zip(hits, written, strict=True):
+        importing = how.count(_imports([hit.tool], how) + "\n") if len(ways) > _UNSIGNED else 0
+        costs.append([how.count(way + "\n\n") + (importing if i >= _UNSIGNED else 0) for i, way in enumerate(ways)])
+    return costs
+
+
+def _afford(costs: Sequence[Sequence[int]], budget: int) -> list[int]:
+    """How fully each hit is written: breadth first, so that the last has a name before the first has parameters."""
+    levels = [-1] * len(costs)
+    spent = 0
+    for level in range(max((len(steps) for steps in costs), default=0)):
+        for i, steps in enumerate(costs):
+            more = steps[level] - (steps[levels[i]] if levels[i] >= 0 else 0)
+            if spent + more <= budget:
+                levels[i] = level
+                spent += more
+    return levels
+
+
+def _page(hits: Sequence[Hit], written: Sequence[Sequence[str]], levels: Sequence[int], how: Writing) -> str:
+    shown = [(hit.tool, ways[level], level) for hit, ways, level in zip(hits, written, levels, strict=True) if level >= 0]
+    imports = _imports([tool for tool, _, level in shown if level >= _UNSIGNED], how)
+    parts = [imports, *(text for _, text, _ in shown)]
+    between = "\n\n" if imports else "\n"
+    return between.join(part for part in parts if part)
+
+
+def _imports(tools: Sequence[Tool], how: Writing) -> str:
+    by_server: dict[str, list[str]] = {}
+    for tool in tools:
+        by_server.setdefault(tool.server, []).append(how.signature(tool).split("(", 1)[0])
+    return "\n".join(
+        f"from servers.{how.module(server)} import {', '.join(dict.fromkeys(names))}" for server, names in by_server.items()
+    )
