@@ -4,6 +4,7 @@ An unprivileged user can often not even reach root's interpreter or checkout, so
 Fails when a test fails and when one was skipped because the kernel lacks a feature: an untested promise is not kept.
 """
 
+import compileall
 import os
 import shutil
 import subprocess
@@ -128,6 +129,10 @@ def relocate(target: Path) -> Path:
     for name in ("src", "tests"):
         _copy_tree(ROOT / name, target / name, without=("__pycache__",))
     _copy_file(ROOT / "pyproject.toml", target / "pyproject.toml")
+    compileall.compile_dir(target / "src", quiet=2)
+    for folder, _, files in os.walk(target / "src"):
+        for name in ("", *files):
+            Path(folder, name).chmod(0o755 if not name else 0o644)
     return venv / "bin" / "python"
 
 
@@ -151,7 +156,7 @@ def _copy_tree(source: Path, target: Path, without: Sequence[str]) -> None:
 
 def _copy_file(source: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(source, target)
+    shutil.copy2(source, target)  # with its times, so that compiled files stay valid
     target.chmod(0o755 if os.access(source, os.X_OK) and source.stat().st_mode & 0o111 else 0o644)
 
 

@@ -478,7 +478,7 @@ near_messages = st.tuples(st.sampled_from(["ready", "failed", "call", "done", "r
 
 
 @pytest.mark.requirement("T20")
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.binary(max_size=200) | (json_values | near_messages).map(lambda value: json.dumps(value).encode()))
 def test_decoding_any_bytes_gives_a_message_or_a_violation(body: bytes) -> None:
     try:
