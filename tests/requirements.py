@@ -1,0 +1,88 @@
+"""What must hold, as data: every threat and promise by its id, in one sentence, with the reason where it is not tested yet.
+
+``tests/unit/test_requirements.py`` checks it both ways: each entry has a test that names it (``@pytest.mark.requirement``) or a
+reason, and each attack test names an entry.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One thing that must hold. ``deferred`` says why no test proves it yet."""
+
+    id: str
+    source: str
+    sentence: str
+    deferred: str | None = None
+
+
+_CATALOG = "belongs to the catalogue and the servers; tested with that room"
+_HTTP = "belongs to the HTTP door, which does not exist yet"
+_GUARD = "belongs to policy and redaction, which do not exist yet"
+_LEDGER = "belongs to the ledger, which does not exist yet"
+
+
+def _threat(number: int, sentence: str, deferred: str | None = None) -> Requirement:
+    return Requirement(f"T{number}", "threat model", sentence, deferred)
+
+
+REQUIREMENTS = (
+    _threat(1, "no trick of the language reaches an object or a file of the host"),
+    _threat(2, "an interpreter that crashes is an outcome, and the gateway goes on"),
+    _threat(3, "host files and other workspaces can be neither read nor changed"),
+    _threat(4, "the environment of the gateway and of its launcher cannot be read"),
+    _threat(5, "a run has the descriptors, capabilities, mounts and namespaces that are listed, and no others"),
+    _threat(6, "no device, mount, chroot or set-uid trick works"),
+    _threat(7, "code that the runtime will load cannot be changed or shadowed"),
+    _threat(8, "what a run leaves in its workspace does not lead the host astray"),
+    _threat(9, "no network of any family can be reached by any call"),
+    _threat(10, "there is no general egress whose allow-list could be bypassed"),
+    _threat(11, "processes of the host cannot be seen, signalled, limited or debugged"),
+    _threat(12, "nothing survives the end of a run or of the gateway"),
+    _threat(13, "every system call is answered as the policy file says; other gates are death"),
+    _threat(14, "memory of the whole run is limited, whatever kind of memory it is"),
+    _threat(15, "wall clock and CPU time are limited by the host, whatever the code does"),
+    _threat(16, "processes, descriptors, files and bytes on disk are limited"),
+    _threat(17, "output floods are cut, said to be, and hurt nobody"),
+    _threat(18, "limits cannot be shed"),
+    _threat(19, "forged frames and name tricks reach no tool"),
+    _threat(20, "no bytes on the channel break, block or fill the host"),
+    _threat(21, "replays, floods and calls after the end change nothing"),
+    _threat(22, "a run cannot speak for another: identity is the channel"),
+    _threat(23, "nothing that a guest sends is unpickled or evaluated"),
+    _threat(24, "arguments are validated against the tool's schema before they leave", _CATALOG),
+    _threat(25, "status, limits, counts and isolation are the host's findings, not the guest's words"),
+    _threat(26, "nothing of one run is there for the next"),
+    _threat(27, "the template cannot be touched or poisoned"),
+    _threat(28, "nothing in a workspace runs on the host or at the start of a later run"),
+    _threat(29, "no credential is in the environment, arguments, errors, memory or dumps of a run"),
+    _threat(30, "personal data is tokenised before it enters the sandbox", _GUARD),
+    _threat(31, "data of one tool cannot be sent with another against a flow rule", _GUARD),
+    _threat(32, "audit records cannot be forged from inside", _LEDGER),
+    _threat(
+        33, "control characters and markup in output are harmless where they are shown", "belongs to the doors, which show it"
+    ),
+    _threat(34, "hostile tool definitions never become code", _CATALOG),
+    _threat(35, "hostile tool names never become paths", _CATALOG),
+    _threat(36, "hostile schemas cost neither time nor network", _CATALOG),
+    _threat(37, "catalogue floods and misbehaving servers are bounded", _CATALOG),
+    _threat(38, "a changed or shadowing definition is noticed", _CATALOG),
+    _threat(39, "tool results reach the model only as marked, capped values", _GUARD),
+    _threat(40, "servers cannot phish for tokens or make the gateway fetch addresses", _CATALOG),
+    _threat(41, "stdio servers run in a profile of their own", _CATALOG),
+    _threat(42, "no HTTP request works without a token", _HTTP),
+    _threat(43, "a web page cannot drive a local gateway", _HTTP),
+    _threat(44, "hostile HTTP is refused within bounds", _HTTP),
+    _threat(45, "one tenant's load does not starve another", _HTTP),
+    _threat(46, "one tenant's things are invisible to another", _HTTP),
+    _threat(47, "commands and addresses cannot be configured through the API", _HTTP),
+    _threat(48, "an approval counts once, for what was approved", _GUARD),
+    _threat(49, "a lost or edited audit record is noticed", _LEDGER),
+    _threat(50, "where the promised isolation cannot be had nothing runs, and the lack and the remedy are named"),
+    _threat(51, "weakening options are loud and recorded", "there is no such option yet"),
+    _threat(52, "dependencies are few, pinned and listed", "belongs to the release process"),
+    _threat(53, "programs of the kind models write are not refused"),
+    Requirement("P4", "issue 2", "a run ends at its limits and leaves nothing running, even when the host is killed"),
+    Requirement("P5", "issue 2", "without a session every execution is fresh"),
+)
