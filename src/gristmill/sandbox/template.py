@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gristmill.errors import SandboxUnavailable
+from gristmill.errors import SandboxCrashed, SandboxUnavailable
 from gristmill.model import Isolation
 from gristmill.sandbox import layout
 from gristmill.sandbox.linux import filters
@@ -157,6 +157,9 @@ class Template:
             case {"exited": number, "status": status, "cpu": cpu, "rss": rss}:
                 if child := self._children.pop(number, None):
                     child.on_exit(Exit(status=status, cpu_seconds=cpu, rss_bytes=rss << 10))
+            case {"refused": number, "reason": reason}:
+                if (child := self._children.pop(number, None)) and not child.spawned.done():
+                    child.spawned.set_exception(SandboxCrashed(f"the template cannot fork a child: {reason}"))
             case {"ready": True} if not self._ready.done():
                 self._ready.set_result(message)
             case {"failed": reason} if not self._ready.done():
