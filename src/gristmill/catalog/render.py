@@ -1,6 +1,6 @@
 """Search results as text an agent can paste: imports, compact signatures, one-line docs, never over the token budget.
 
-Each hit is written in one of five ways, from its bare key to its signature with a line per parameter. All start bare;
+Each hit is written in one of six ways, from its bare key to its signature with a line per parameter. All start bare;
 as long as the budget lasts they are written more fully, the best hits first.
 """
 
@@ -8,18 +8,16 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
+from gristmill.catalog.found import DetailLevel, Hit
 from gristmill.catalog.loose import described, parameters, required
-from gristmill.catalog.search import Hit
 from gristmill.catalog.signature import python_name, signature
 from gristmill.model import Tool
 
-DetailLevel = Literal["name_only", "with_description", "full"]
 BUDGET_TOKENS = 1_200
 _LINE_CHARS = 160
 _UNSIGNED = 2  # ways of writing a tool that need no import
-_STEPS: Mapping[DetailLevel, int] = {"name_only": 1, "with_description": 2, "full": 5}
+_STEPS: Mapping[DetailLevel, int] = {"name_only": 1, "with_description": 2, "full": 6}
 
 
 def bytes_per_three(text: str) -> int:
@@ -33,6 +31,8 @@ class Writing:
 
     signature: Callable[[Tool], str] = signature
     module: Callable[[str], str] = python_name
+    types: Callable[[Tool], Sequence[str]] = lambda _: ()
+    """Lines that explain the types which the signature only names."""
     count: Callable[[str], int] = bytes_per_three
 
 
@@ -70,18 +70,21 @@ def _cut(text: str, limit: int) -> str:
 
 
 def _ways(tool: Tool, how: Writing) -> list[str]:
-    """The tool written ever more fully: key, doc, folded signature, whole signature, a line per parameter."""
+    """The tool written ever more fully: key, doc, folded and whole signature, its types, its parameters."""
     key, doc = _cut(_visible(tool.key), _LINE_CHARS), one_line(tool.description)
     heading = f"# {doc}\n" if doc else ""
     folded, left_out = _folded(tool)
     rest = f"  # {left_out} more: describe([{json.dumps(key)}])" if left_out else ""
+    whole = f"{heading}{how.signature(tool)}"
+    typed = whole + "".join(f"\n    # {_cut(_visible(line), _LINE_CHARS)}" for line in how.types(tool))
     lines = (f"\n    # {one_line(name, 80)}: {one_line(text, 100)}" for name, text in described(tool).items())
     return [
         key,
         f"{key}  # {doc}" if doc else key,
         f"{heading}{how.signature(folded)}{rest}",
-        f"{heading}{how.signature(tool)}",
-        f"{heading}{how.signature(tool)}{''.join(lines)}",
+        whole,
+        typed,
+        f"{typed}{''.join(lines)}",
     ]
 
 
