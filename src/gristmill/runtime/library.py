@@ -6,7 +6,7 @@ import logging
 import py_compile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gristmill.catalog.catalog import Catalog
 from gristmill.catalog.stub_files import write_stubs
@@ -79,7 +79,7 @@ class Library:
 
     async def close(self) -> None:
         """Wait for whoever is at work."""
-        at_work = [task for task in (self._writing, self._indexing) if task is not None]
+        at_work: list[asyncio.Task[Any]] = [task for task in (self._writing, self._indexing) if task is not None]
         await asyncio.gather(*at_work, return_exceptions=True)
 
     async def _write(self, catalog: Catalog) -> None:
