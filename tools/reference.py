@@ -37,7 +37,7 @@ def _section(section: type[BaseModel], path: str) -> list[str]:
         if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
             nested += ["", f"## `[{path}{name}]`", "", field.description or "", "", *_section(field.annotation, f"{path}{name}.")]
         else:
-            default = f"{len(field.default)} modules" if name == "preload" else field.default
+            default = f"{len(field.default)} modules" if name == "preload" else field.get_default(call_default_factory=True)
             lines.append(f"- `{name}` (default `{default}`): {field.description}")
     return lines + nested
 

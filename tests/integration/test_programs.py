@@ -160,7 +160,7 @@ def test_an_unknown_tool_names_near_ones(runtime: BlockingRuntime) -> None:
 
 def test_a_wrong_argument_is_named(runtime: BlockingRuntime) -> None:
     outcome = run(runtime, "from mcp_client import call_mcp_tool\ncall_mcp_tool('crm.find', query='a')")
-    assert "crm.find: query: got" in (outcome.error or "")
+    assert 'query: got "a" (string)' in (outcome.error or "")
     assert "known: q, limit" in (outcome.error or "")
 
 
