@@ -158,6 +158,7 @@ def _writing(searchable: Searchable) -> Writing:
     catalog = searchable.catalog
     return Writing(
         signature=partial(signature_line, catalog),
+        function=lambda tool: catalog.functions[tool.key],
         module=catalog.modules.__getitem__,
         types=partial(type_lines, catalog),
         count=_counter(),
