@@ -79,16 +79,16 @@ def _told_apart(hits: Sequence[Hit], how: Writing) -> Writing:
         homes.setdefault(how.function(hit.tool), set()).add(hit.tool.server)
     shared = {name for name, servers in homes.items() if len(servers) > 1}
 
-    def prefix(tool: Tool) -> str:
-        return f"{how.module(tool.server)}." if how.function(tool) in shared else ""
+    def through_module(tool: Tool, text: str) -> str:
+        return f"{how.module(tool.server)}.{text}" if how.function(tool) in shared else text
 
-    if not shared:
-        return how
-    return replace(
-        how,
-        signature=lambda tool: prefix(tool) + how.signature(tool),
-        function=lambda tool: prefix(tool) + how.function(tool),
-    )
+    def signature(tool: Tool) -> str:
+        return through_module(tool, how.signature(tool))
+
+    def function(tool: Tool) -> str:
+        return through_module(tool, how.function(tool))
+
+    return replace(how, signature=signature, function=function) if shared else how
 
 
 def _ways(tool: Tool, how: Writing, steps: int) -> list[str]:

@@ -90,8 +90,12 @@ def test_the_callers_signature_module_and_count_are_used():
         counted.append(text)
         return 1
 
-    name = Writing(function=lambda tool: tool.name.upper(), module=lambda name: name * 2, count=count)
-    writing = replace(name, signature=lambda tool: f"{tool.name.upper()}() -> int")
+    writing = Writing(
+        signature=lambda tool: f"{tool.name.upper()}() -> int",
+        function=lambda tool: tool.name.upper(),
+        module=lambda name: name * 2,
+        count=count,
+    )
 
     assert "from servers.githubgithub import SEARCH_ISSUES" in render(hits(ISSUES), writing=writing)
     assert counted
