@@ -1,6 +1,6 @@
 """The synchronous face: one event loop in a thread, no second implementation."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -8,9 +8,12 @@ from typing import Any
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
+from gristmill.catalog.found import DetailLevel, ServerSummary
+from gristmill.catalog.render import BUDGET_TOKENS
 from gristmill.config import Config
 from gristmill.events import Emit, ignore
-from gristmill.model import Isolation, Json, Limits, Outcome
+from gristmill.model import Isolation, Json, Limits, Outcome, Tool
+from gristmill.runtime.discover import Described, Found, Language, ServerRow
 from gristmill.runtime.runtime import Runtime
 from gristmill.upstream.inproc import Function
 
@@ -51,6 +54,38 @@ class BlockingRuntime(AbstractContextManager["BlockingRuntime"]):
     ) -> Outcome:
         """As ``Runtime.execute``; ``emit`` is called from another thread."""
         return self._call("execute", code, session=session, limits=limits, context=context, emit=emit)
+
+    def search(
+        self,
+        query: str,
+        *,
+        detail_level: DetailLevel = "full",
+        limit: int = 5,
+        server: str | None = None,
+        budget_tokens: int = BUDGET_TOKENS,
+    ) -> Found:
+        """As ``Runtime.search``."""
+        return self._call("search", query, detail_level=detail_level, limit=limit, server=server, budget_tokens=budget_tokens)
+
+    def list_servers(self) -> tuple[ServerSummary, ...]:
+        """As ``Runtime.list_servers``."""
+        return self._call("list_servers")
+
+    def list_tools(self, server: str) -> tuple[Tool, ...]:
+        """As ``Runtime.list_tools``."""
+        return self._call("list_tools", server)
+
+    def describe(self, keys: str | Sequence[str], *, language: Language = "python") -> Described:
+        """As ``Runtime.describe``."""
+        return self._call("describe", keys, language=language)
+
+    def servers(self) -> tuple[ServerRow, ...]:
+        """As ``Runtime.servers``."""
+        return self._call("servers")
+
+    def settled(self, seconds: float) -> None:
+        """As ``Runtime.settled``."""
+        self._call("settled", seconds)
 
     def fork_session(self, session: str, branch: str) -> None:
         """As ``Runtime.fork_session``."""

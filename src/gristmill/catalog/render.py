@@ -1,6 +1,6 @@
 """Search results as text an agent can paste: imports, compact signatures, one-line docs, never over the token budget.
 
-Each hit is written in one of five ways, from its bare key to its signature with a line per parameter. All start bare;
+Each hit is written in one of six ways, from its bare key to its signature with a line per parameter. All start bare;
 as long as the budget lasts they are written more fully, the best hits first.
 """
 
@@ -8,18 +8,16 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
+from gristmill.catalog.found import DetailLevel, Hit
 from gristmill.catalog.loose import described, parameters, required
-from gristmill.catalog.search import Hit
 from gristmill.catalog.signature import python_name, signature
 from gristmill.model import Tool
 
-DetailLevel = Literal["name_only", "with_description", "full"]
 BUDGET_TOKENS = 1_200
 _LINE_CHARS = 160
 _UNSIGNED = 2  # ways of writing a tool that need no import
-_STEPS: Mapping[DetailLevel, int] = {"name_only": 1, "with_description": 2, "full": 5}
+_STEPS: Mapping[DetailLevel, int] = {"name_only": 1, "with_description": 2, "full": 6}
 
 
 def bytes_per_three(text: str) -> int:
@@ -32,7 +30,11 @@ class Writing:
     """How names, signatures and tokens are made; the caller's choice."""
 
     signature: Callable[[Tool], str] = signature
+    """Begins with the function's name."""
+    function: Callable[[Tool], str] = lambda tool: python_name(tool.name)
     module: Callable[[str], str] = python_name
+    types: Callable[[Tool], Sequence[str]] = lambda _: ()
+    """Lines that explain the types which the signature only names."""
     count: Callable[[str], int] = bytes_per_three
 
 
@@ -44,8 +46,8 @@ def render(
     writing: Writing | None = None,
 ) -> str:
     """The hits as text of at most ``budget_tokens`` by ``writing.count``; empty if not even one name fits."""
-    how = writing or Writing()
-    written = [_ways(hit.tool, how)[: _STEPS[detail_level]] for hit in hits]
+    how = _told_apart(hits, writing or Writing())
+    written = [_ways(hit.tool, how, _STEPS[detail_level]) for hit in hits]
     levels = _afford(_costs(hits, written, how), budget_tokens)
     text = _page(hits, written, levels, how)
     # The parts were counted one by one and joining them may cost a token more: take back from the last hit first.
@@ -62,27 +64,46 @@ def one_line(text: str, limit: int = _LINE_CHARS) -> str:
 
 
 def _visible(text: str) -> str:
-    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+    seen = text if text.isprintable() else "".join(letter if letter.isprintable() else " " for letter in text)
+    return " ".join(seen.split())
 
 
 def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
-def _ways(tool: Tool, how: Writing) -> list[str]:
-    """The tool written ever more fully: key, doc, folded signature, whole signature, a line per parameter."""
+def _told_apart(hits: Sequence[Hit], how: Writing) -> Writing:
+    """Functions of two servers that share a name are called through their modules, or one import would hide the other."""
+    homes: dict[str, set[str]] = {}
+    for hit in hits:
+        homes.setdefault(how.function(hit.tool), set()).add(hit.tool.server)
+    shared = {name for name, servers in homes.items() if len(servers) > 1}
+
+    def through_module(tool: Tool, text: str) -> str:
+        return f"{how.module(tool.server)}.{text}" if how.function(tool) in shared else text
+
+    def signature(tool: Tool) -> str:
+        return through_module(tool, how.signature(tool))
+
+    def function(tool: Tool) -> str:
+        return through_module(tool, how.function(tool))
+
+    return replace(how, signature=signature, function=function) if shared else how
+
+
+def _ways(tool: Tool, how: Writing, steps: int) -> list[str]:
+    """The tool written ever more fully: key, doc, folded and whole signature, its types, its parameters."""
     key, doc = _cut(_visible(tool.key), _LINE_CHARS), one_line(tool.description)
+    unsigned = [key, f"{key}  # {doc}" if doc else key]
+    if steps <= _UNSIGNED:
+        return unsigned[:steps]
     heading = f"# {doc}\n" if doc else ""
     folded, left_out = _folded(tool)
     rest = f"  # {left_out} more: describe([{json.dumps(key)}])" if left_out else ""
+    whole = f"{heading}{how.signature(tool)}"
+    typed = whole + "".join(f"\n    # {_cut(_visible(line), _LINE_CHARS)}" for line in how.types(tool))
     lines = (f"\n    # {one_line(name, 80)}: {one_line(text, 100)}" for name, text in described(tool).items())
-    return [
-        key,
-        f"{key}  # {doc}" if doc else key,
-        f"{heading}{how.signature(folded)}{rest}",
-        f"{heading}{how.signature(tool)}",
-        f"{heading}{how.signature(tool)}{''.join(lines)}",
-    ]
+    return [*unsigned, f"{heading}{how.signature(folded)}{rest}", whole, typed, f"{typed}{''.join(lines)}"]
 
 
 def _folded(tool: Tool) -> tuple[Tool, int]:
@@ -123,9 +144,9 @@ def _page(hits: Sequence[Hit], written: Sequence[Sequence[str]], levels: Sequenc
 
 
 def _imports(tools: Sequence[Tool], how: Writing) -> str:
-    by_server: dict[str, list[str]] = {}
+    homes: dict[str, list[str]] = {}
     for tool in tools:
-        by_server.setdefault(tool.server, []).append(how.signature(tool).split("(", 1)[0])
-    return "\n".join(
-        f"from servers.{how.module(server)} import {', '.join(dict.fromkeys(names))}" for server, names in by_server.items()
-    )
+        module, function = how.module(tool.server), how.function(tool)
+        home, name = ("servers", module) if "." in function else (f"servers.{module}", function)
+        homes.setdefault(home, []).append(name)
+    return "\n".join(f"from {home} import {', '.join(dict.fromkeys(names))}" for home, names in homes.items())

@@ -11,6 +11,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from gristmill.catalog.found import Hit, ServerSummary
 from gristmill.catalog.fuse import fuse
 from gristmill.catalog.index_file import definition_hash, read_index, write_index
 from gristmill.catalog.near import near_names
@@ -23,22 +24,6 @@ from gristmill.model import Tool
 
 MAX_QUERY_CHARS = 4_000
 """A longer question is read this far."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
-    """One tool found; ``score`` compares hits of the same search only."""
-
-    tool: Tool
-    score: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerSummary:
-    """One server and how many tools it has."""
-
-    name: str
-    tools: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,8 @@ from gristmill.catalog.typetree import ANY
 from gristmill.model import Json, Tool
 
 MAX_SOURCE = 200_000
+UNTYPABLE = (ValueError, SyntaxError, RecursionError, MemoryError)
+"""What a definition that cannot be typed in reason leads to."""
 _ARGUMENTS = "_arguments"
 _EXTRA = "_extra"
 
@@ -82,20 +84,24 @@ def _outline(node: ast.stmt) -> tuple[str, tuple[str, ...]]:
 
 
 def _function(stub: Stub) -> ast.FunctionDef:
-    known, extra = stub.parameters.known, stub.parameters.open
-    required = [parameter for parameter in known if parameter.required]
-    optional = [parameter for parameter in known if not parameter.required]
-    arguments = ast.arguments(
+    required = [parameter for parameter in stub.parameters.known if parameter.required]
+    optional = [parameter for parameter in stub.parameters.known if not parameter.required]
+    # `...` is no JSON value, so it can say "not given" where None means null.
+    arguments = stub_arguments(stub, [ast.Constant(...) for _ in optional])
+    return function(stub.function, arguments, _body(stub, required, optional), returns=annotation(stub.result.type))
+
+
+def stub_arguments(stub: Stub, defaults: list[ast.expr]) -> ast.arguments:
+    """The parameters of ``stub``, with one default for each that is optional."""
+    return ast.arguments(
         posonlyargs=[],
         # All may be passed by position, required ones first: models write search("query", 10).
-        args=[_argument(parameter) for parameter in (*required, *optional)],
+        args=[_argument(parameter) for parameter in stub.parameters.known],
         kwonlyargs=[],
         kw_defaults=[],
-        # `...` is no JSON value, so it can say "not given" where None means null.
-        defaults=[ast.Constant(...) for _ in optional],
-        kwarg=ast.arg(_EXTRA, annotation(ANY)) if extra else None,
+        defaults=defaults,
+        kwarg=ast.arg(_EXTRA, annotation(ANY)) if stub.parameters.open else None,
     )
-    return function(stub.function, arguments, _body(stub, required, optional), returns=annotation(stub.result.type))
 
 
 def _body(stub: Stub, required: list[Parameter], optional: list[Parameter]) -> list[ast.stmt]:
@@ -157,10 +163,15 @@ def module_source(tool: Tool, function: str, learned: LearnedResult | None = Non
     """The source of the tool's module; one that cannot be typed in reason still yields a function to call."""
     try:
         source = stub_source(stub_of(tool, function, learned))
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
+    except UNTYPABLE:
         source = None
     if source is not None and len(source) <= MAX_SOURCE:
         return source
+    return stub_source(untyped_stub(tool, function))
+
+
+def untyped_stub(tool: Tool, function: str) -> Stub:
+    """The view of a tool that takes anything and returns anything."""
     nothing = Parameters(known=(), records=(), open=True)
     untyped = Tool(server=tool.server, name=tool.name, description=one_line(tool.description))
-    return stub_source(Stub(tool=untyped, function=function, parameters=nothing, result=Typed(type=ANY)))
+    return Stub(tool=untyped, function=function, parameters=nothing, result=Typed(type=ANY))

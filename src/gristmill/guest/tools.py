@@ -1,7 +1,7 @@
 # pyright: basic, reportArgumentType=false, reportAssignmentType=false, reportAttributeAccessIssue=false
 # pyright: reportOptionalMemberAccess=false, reportOptionalSubscript=false
 # The agent's code is dynamic, and so is what runs it: strict typing stops at this door.
-"""What the agent imports: ``servers``, ``mcp_client``. Typed modules of the catalogue, where there are some, go first."""
+"""What the agent imports: ``servers``, ``mcp_client``, ``tool_discovery``. Typed modules, where there are some, go first."""
 
 import importlib.abc
 import importlib.machinery
@@ -121,6 +121,27 @@ def call_mcp_tool(name, arguments=None, /, **more):
     return CALLS.call(name, {**(arguments or {}), **more})
 
 
+def search_tools(query, detail_level="full", limit=5, server=None, budget_tokens=1200):
+    """The best tools for ``query``, as text: imports, signatures, docs. Less ``detail_level``: with_description, name_only."""
+    asked = {"query": query, "detail_level": detail_level, "limit": limit, "server": server, "budget_tokens": budget_tokens}
+    return CALLS.call("gristmill.search_tools", asked)
+
+
+def list_servers():
+    """Every server: a list of ``{"name", "tools"}``."""
+    return CALLS.call("gristmill.list_servers", {})
+
+
+def list_tools(server):
+    """The tools of one server: a list of ``{"key", "description"}``."""
+    return CALLS.call("gristmill.list_tools", {"server": server})
+
+
+def describe(keys, language="python"):
+    """Everything about the tool or the tools of these keys (``"server.tool"``), as source to read."""
+    return CALLS.call("gristmill.describe", {"keys": keys, "language": language})
+
+
 def use_modules(folder):
     """Import tools from the typed modules in ``folder``; a session whose catalogue has changed imports them anew."""
     if folder == _modules[0]:
@@ -149,4 +170,7 @@ def install():
     client = types.ModuleType("mcp_client", "Call tools by name.")
     client.call_mcp_tool = call_mcp_tool
     client.ToolError = ToolError
-    sys.modules["mcp_client"] = client
+    discovery = types.ModuleType("tool_discovery", "Find tools.")
+    for question in (search_tools, list_servers, list_tools, describe):
+        setattr(discovery, question.__name__, question)
+    sys.modules.update(mcp_client=client, tool_discovery=discovery)

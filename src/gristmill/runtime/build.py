@@ -7,8 +7,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from gristmill.config import Config, SandboxConfig
+from gristmill.config_servers import RESERVED_NAMES
 from gristmill.errors import ConfigError, SandboxUnavailable
 from gristmill.model import Isolation
+from gristmill.runtime.broker import call_layers
+from gristmill.runtime.discover import Discovery
 from gristmill.runtime.library import Library
 from gristmill.runtime.rooms import Rooms
 from gristmill.sandbox.kept import KeepRules, Kept
@@ -32,19 +35,37 @@ async def open_rooms(config: Config, tools: Mapping[str, Function]) -> AsyncGene
         ConfigError: a package that code may import is not installed.
     """
     workspaces = Workspaces(root=config.state_dir / "workspaces", uid=NOBODY, gid=NOBODY)
-    async with _upstreams(config, tools) as upstreams:
+    async with _upstreams(config, tools) as upstreams, _library(config, upstreams) as library:
+        discovery = Discovery(upstreams, library)
         pool = await open_pool(config)
         kept = Kept(pool, keep_rules(config.sandbox))
-        library = Library(upstreams, config.state_dir / "catalog")
         sweeper = asyncio.create_task(kept.sweep_forever())
         try:
-            yield Rooms(config=config, pool=pool, kept=kept, workspaces=workspaces, upstreams=upstreams, library=library)
+            yield Rooms(
+                config=config, pool=pool, kept=kept, workspaces=workspaces, upstreams=upstreams, library=library,
+                discovery=discovery, layers=call_layers(library, discovery),
+            )  # fmt: skip
         finally:
             sweeper.cancel()
             await asyncio.gather(sweeper, return_exceptions=True)
-            await library.close()
             await kept.close()
             await pool.close()
+
+
+@asynccontextmanager
+async def open_discovery(config: Config) -> AsyncGenerator[Discovery]:
+    """Only what is needed to find tools: no sandbox is opened."""
+    async with _upstreams(config, {}) as upstreams, _library(config, upstreams) as library:
+        yield Discovery(upstreams, library)
+
+
+@asynccontextmanager
+async def _library(config: Config, upstreams: Upstreams) -> AsyncGenerator[Library]:
+    library = Library(upstreams, _folder(config.state_dir / "catalog"))
+    try:
+        yield library
+    finally:
+        await library.close()
 
 
 @asynccontextmanager
@@ -68,6 +89,8 @@ def _by_server(tools: Mapping[str, Function]) -> dict[str, dict[str, Function]]:
         server, _, name = key.partition(".")
         if not server or not name:
             raise ConfigError(f"a tool is named server.tool, not {key!r}")
+        if server in RESERVED_NAMES:
+            raise ConfigError(f"{key!r}: the name {server!r} is taken by Gristmill itself; choose another")
         found.setdefault(server, {})[name] = function
     return found
 

@@ -9,7 +9,6 @@ from gristmill.events import Emit
 from gristmill.guard.validate import check
 from gristmill.model import Execution, Outcome, Report
 from gristmill.runtime.broker import compose
-from gristmill.runtime.names import ProperNames
 from gristmill.runtime.rooms import Rooms
 from gristmill.sandbox.base import Job, Sandbox
 
@@ -35,11 +34,10 @@ async def _run(rooms: Rooms, execution: Execution, emit: Emit) -> Report:
         limits=execution.limits,
         context=execution.context,
         session=execution.session,
-        modules=rooms.library.modules,
+        modules=await rooms.library.modules(),
     )
-    layers = (ProperNames(rooms.library.find),)
     async with _sandbox(rooms, execution) as sandbox:
-        return await sandbox.run(job, compose(layers, rooms.upstreams), emit)
+        return await sandbox.run(job, compose(rooms.layers, rooms.upstreams), emit)
 
 
 @asynccontextmanager

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 
 from gristmill.config import Config
+from gristmill.model import Layer
+from gristmill.runtime.discover import Discovery
 from gristmill.runtime.library import Library
 from gristmill.sandbox.base import Pool
 from gristmill.sandbox.kept import Kept
@@ -20,3 +22,5 @@ class Rooms:
     workspaces: Workspaces
     upstreams: Upstreams
     library: Library
+    discovery: Discovery
+    layers: tuple[Layer, ...] = ()

@@ -1,17 +1,20 @@
-"""The facade: open a runtime, execute code in it, close it."""
+"""The facade: open a runtime, find tools and execute code in it, close it."""
 
 import uuid
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from gristmill.catalog.found import DetailLevel, ServerSummary
+from gristmill.catalog.render import BUDGET_TOKENS
 from gristmill.config import Config, load_config
 from gristmill.errors import ConfigError
 from gristmill.events import Emit, ignore
-from gristmill.model import Execution, Isolation, Json, Limits, Outcome
+from gristmill.model import Execution, Isolation, Json, Limits, Outcome, Tool
 from gristmill.runtime.build import open_rooms
+from gristmill.runtime.discover import Described, Found, Language, ServerRow
 from gristmill.runtime.execute import execute
 from gristmill.runtime.rooms import Rooms
 from gristmill.upstream.inproc import Function
@@ -91,6 +94,52 @@ class Runtime:
             id=uuid.uuid4().hex, code=code, session=session, limits=self._limits(limits), context=dict(context or {})
         )
         return await execute(self._rooms, execution, emit)
+
+    async def search(
+        self,
+        query: str,
+        *,
+        detail_level: DetailLevel = "full",
+        limit: int = 5,
+        server: str | None = None,
+        budget_tokens: int = BUDGET_TOKENS,
+    ) -> Found:
+        """The best tools for ``query``, from what is known now, as values and as text of at most ``budget_tokens``.
+
+        Raises:
+            NotFound: no such server; carries near names.
+        """
+        return await self._rooms.discovery.search(
+            query, detail_level=detail_level, limit=limit, server=server, budget_tokens=budget_tokens
+        )
+
+    async def list_servers(self) -> tuple[ServerSummary, ...]:
+        """Every server and how many tools it has."""
+        return self._rooms.discovery.list_servers()
+
+    async def list_tools(self, server: str) -> tuple[Tool, ...]:
+        """The tools of one server.
+
+        Raises:
+            NotFound: no such server; carries near names.
+        """
+        return self._rooms.discovery.list_tools(server)
+
+    async def describe(self, keys: str | Sequence[str], *, language: Language = "python") -> Described:
+        """The tools of these keys (``server.tool``) in full, as values and as source to read.
+
+        Raises:
+            UnknownTool: a key that nobody has; carries near names.
+        """
+        return await self._rooms.discovery.describe(keys, language=language)
+
+    async def servers(self) -> tuple[ServerRow, ...]:
+        """How each server is: its state, its tools, its last error, the tokens of its definitions."""
+        return await self._rooms.discovery.servers()
+
+    async def settled(self, seconds: float) -> None:
+        """Wait, no longer than ``seconds``, for the first listing of servers whose tools are not known yet."""
+        await self._rooms.discovery.settled(seconds)
 
     def session(self, name: str) -> Session:
         """The session called ``name``; it begins with its first execution."""

@@ -51,6 +51,7 @@ class Inproc:
         self._seconds = seconds
         named = _by_name(functions)
         self._bound = {tool: _bind(name, tool, function, cheap=cheap) for tool, function in named.items()}
+        self._tools = tuple(bound.tool for bound in self._bound.values())
 
     @property
     def name(self) -> str:
@@ -60,7 +61,7 @@ class Inproc:
     @property
     def tools(self) -> tuple[Tool, ...]:
         """One per function."""
-        return tuple(bound.tool for bound in self._bound.values())
+        return self._tools
 
     @property
     def status(self) -> ServerStatus:

@@ -40,6 +40,23 @@ def test_a_full_result_can_be_pasted():
     )
 
 
+def test_one_name_on_two_servers_is_told_apart():
+    lines = render(hits(ISSUES, replace(ISSUES, server="git-lab"), replace(ISSUES, name="get_issue"))).splitlines()
+
+    assert lines[:2] == ["from servers import github, git_lab", "from servers.github import get_issue"]
+    calls = [line.split("(")[0] for line in lines if line.endswith("-> list[dict]")]
+    assert calls == ["github.search_issues", "git_lab.search_issues", "get_issue"]
+
+
+def test_types_come_before_the_words_about_parameters():
+    writing = Writing(types=lambda tool: ["Issue = {number: int}\nimport os"])
+
+    assert render(hits(ISSUES), writing=writing).splitlines()[-2:] == [
+        "    # Issue = {number: int} import os",
+        "    # query: What to look for.",
+    ]
+
+
 def test_less_detail_is_one_line_per_tool():
     other = replace(ISSUES, name="get-issue", description="")
 
@@ -73,7 +90,12 @@ def test_the_callers_signature_module_and_count_are_used():
         counted.append(text)
         return 1
 
-    writing = Writing(signature=lambda tool: f"{tool.name.upper()}() -> int", module=lambda name: name * 2, count=count)
+    writing = Writing(
+        signature=lambda tool: f"{tool.name.upper()}() -> int",
+        function=lambda tool: tool.name.upper(),
+        module=lambda name: name * 2,
+        count=count,
+    )
 
     assert "from servers.githubgithub import SEARCH_ISSUES" in render(hits(ISSUES), writing=writing)
     assert counted

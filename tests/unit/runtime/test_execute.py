@@ -6,6 +6,7 @@ from pathlib import Path
 from gristmill.config import Config
 from gristmill.events import ignore
 from gristmill.model import Execution, Outcome, Report, Usage
+from gristmill.runtime.discover import Discovery
 from gristmill.runtime.execute import execute
 from gristmill.runtime.library import Library
 from gristmill.runtime.rooms import Rooms
@@ -16,13 +17,16 @@ from gristmill.upstream.base import Upstreams
 
 
 def run(execution: Execution, pool: FakePool, tmp_path: Path) -> Outcome:
+    upstreams = Upstreams(())
+    library = Library(upstreams, tmp_path)
     rooms = Rooms(
         config=Config(),
         pool=pool,
         kept=Kept(pool, KeepRules(idle_seconds=10, most=3, memory_mb=100)),
         workspaces=Workspaces(root=tmp_path, uid=0, gid=0),
-        upstreams=Upstreams(()),
-        library=Library(Upstreams(()), tmp_path),
+        upstreams=upstreams,
+        library=library,
+        discovery=Discovery(upstreams, library),
     )
     return asyncio.run(execute(rooms, execution, ignore))
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from gristmill import __version__
-from gristmill.serve.cli import demo, doctor, packages, run
+from gristmill.serve.cli import demo, describe, doctor, packages, run, search, tools
 
 app = typer.Typer(
     name="gristmill",
@@ -18,6 +18,9 @@ app = typer.Typer(
     help="Run model-written Python behind a kernel wall. All is grist to the mill; the model gets the flour.",
 )
 app.command("run")(run.run)
+app.command("search")(search.search)
+app.command("tools")(tools.tools)
+app.command("describe")(describe.describe)
 app.command("doctor")(doctor.doctor)
 app.command("demo")(demo.demo)
 app.add_typer(packages.app, name="packages")

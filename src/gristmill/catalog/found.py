@@ -1,0 +1,24 @@
+"""What a search answers with, as values. Apart from the index, so that naming them loads no arrays."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from gristmill.model import Tool
+
+DetailLevel = Literal["name_only", "with_description", "full"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """One tool found; ``score`` compares hits of the same search only."""
+
+    tool: Tool
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerSummary:
+    """One server and how many tools it has."""
+
+    name: str
+    tools: int

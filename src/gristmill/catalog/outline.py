@@ -1,0 +1,76 @@
+"""A tool to be read: its signature in one line, the types that it names, and all of it without the code behind.
+
+The same typed view as in the modules that code imports, so what is read is what is called.
+"""
+
+import ast
+from collections.abc import Callable
+from typing import TypeVar
+
+from gristmill.catalog.annotations import annotation, docstring, function, record_classes
+from gristmill.catalog.catalog import Catalog
+from gristmill.catalog.loose import parameters
+from gristmill.catalog.stubs import UNTYPABLE, Stub, checked_source, stub_arguments, stub_doc, stub_of, untyped_stub
+from gristmill.catalog.typescript import typescript_of
+from gristmill.catalog.typetree import Field, Record
+from gristmill.model import Tool
+
+_MAX_DEFAULT = 40
+_SHORT = str | bool | int | float
+_T = TypeVar("_T")
+
+
+def signature_line(catalog: Catalog, tool: Tool) -> str:
+    """``search_issues(query: str, state: Literal['open', 'closed'] = 'open') -> list[Issue]``."""
+    return _readable(catalog, tool, _signature)
+
+
+def type_lines(catalog: Catalog, tool: Tool) -> list[str]:
+    """``Issue = {number: int, title: str, closed_by?: str}`` for every type that the signature names."""
+    return _readable(catalog, tool, lambda stub: [_record(each) for each in (*stub.parameters.records, *stub.result.records)])
+
+
+def python_text(catalog: Catalog, tool: Tool) -> str:
+    """The import, the types, and the function with its whole documentation."""
+    module, name = catalog.modules[tool.server], catalog.functions[tool.key]
+    return f"from servers.{module} import {name}\n\n{_readable(catalog, tool, _source)}"
+
+
+def typescript_text(catalog: Catalog, tool: Tool) -> str:
+    """The same as TypeScript declarations."""
+    return _readable(catalog, tool, typescript_of)
+
+
+def _readable(catalog: Catalog, tool: Tool, write: Callable[[Stub], _T]) -> _T:
+    name = catalog.functions[tool.key]
+    try:
+        return write(stub_of(tool, name))
+    except UNTYPABLE:
+        return write(untyped_stub(tool, name))
+
+
+def _signature(stub: Stub) -> str:
+    arguments = ast.unparse(stub_arguments(stub, _defaults(stub)))
+    return f"{stub.function}({arguments}) -> {ast.unparse(annotation(stub.result.type))}"
+
+
+def _source(stub: Stub) -> str:
+    body: list[ast.stmt] = [docstring(stub_doc(stub)), ast.Expr(ast.Constant(...))]
+    arguments = stub_arguments(stub, _defaults(stub))
+    shown = function(stub.function, arguments, body, returns=annotation(stub.result.type))
+    return checked_source([*record_classes([*stub.parameters.records, *stub.result.records]), shown])
+
+
+def _defaults(stub: Stub) -> list[ast.expr]:
+    """What the server says it takes when nothing is given, where it says so in a few characters."""
+    schemas = parameters(stub.tool)
+    told = [schemas.get(each.name, {}).get("default", ...) for each in stub.parameters.known if not each.required]
+    return [ast.Constant(value if isinstance(value, _SHORT) and len(str(value)) <= _MAX_DEFAULT else ...) for value in told]
+
+
+def _record(record: Record) -> str:
+    return f"{record.name} = {{{', '.join(map(_field, record.fields))}}}"
+
+
+def _field(field: Field) -> str:
+    return f"{field.name}{'' if field.required else '?'}: {ast.unparse(annotation(field.type))}"

@@ -1,0 +1,179 @@
+"""Finding tools: search, list, describe, and how the servers are. Answers from the snapshot; no server is asked."""
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Literal
+
+import anyio
+
+from gristmill.catalog.catalog import Catalog
+from gristmill.catalog.found import DetailLevel, Hit, ServerSummary
+from gristmill.catalog.near import near_names
+from gristmill.catalog.outline import python_text, signature_line, type_lines, typescript_text
+from gristmill.catalog.render import BUDGET_TOKENS, Writing, bytes_per_three, render
+from gristmill.errors import NotFound
+from gristmill.model import Tool
+from gristmill.runtime.library import Library, Searchable
+from gristmill.shaping.tokens import Count, token_counter
+from gristmill.upstream.base import State, Upstreams
+
+Language = Literal["python", "typescript"]
+
+MOST_HITS = 50
+MOST_KEYS = 100
+MOST_TOKENS = 20_000
+"""Larger wishes are cut to these: an answer has to fit into a model's context."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What a search found: ``hits``, best first, and ``text`` to show to a model."""
+
+    query: str
+    hits: tuple[Hit, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Described:
+    """Tools in full: ``text`` is source to read."""
+
+    tools: tuple[Tool, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerRow:
+    """How a server is; ``tokens`` is what a model would pay to have all of its definitions in context."""
+
+    name: str
+    kind: str
+    state: State
+    tools: int
+    tokens: int
+    era: str | None = None
+    error: str | None = None
+
+
+class Discovery:
+    """Every question about what tools there are."""
+
+    def __init__(self, upstreams: Upstreams, library: Library) -> None:
+        self._upstreams, self._library = upstreams, library
+        self._tokens: tuple[Catalog, Mapping[str, int]] | None = None
+
+    async def search(
+        self,
+        query: str,
+        *,
+        detail_level: DetailLevel = "full",
+        limit: int = 5,
+        server: str | None = None,
+        budget_tokens: int = BUDGET_TOKENS,
+    ) -> Found:
+        """The best tools for ``query``, best first, and as text of at most ``budget_tokens``.
+
+        Raises:
+            NotFound: no such server; carries near names.
+        """
+        if server is not None:
+            server = self._server(server)
+        if not len(self._library.catalog):
+            return Found(query=query, hits=(), text="")
+        searchable = await self._library.searchable()
+        budget = min(budget_tokens, MOST_TOKENS)
+
+        def work() -> Found:
+            hits = searchable.index.search(query, min(limit, MOST_HITS), server=server)
+            text = render(hits, detail_level=detail_level, budget_tokens=budget, writing=_writing(searchable))
+            return Found(query=query, hits=tuple(hits), text=text)
+
+        return await asyncio.to_thread(work)
+
+    def list_servers(self) -> tuple[ServerSummary, ...]:
+        """Every server and how many tools it has."""
+        catalog = self._library.catalog
+        return tuple(ServerSummary(name=each.name, tools=len(catalog.of_server(each.name))) for each in self._upstreams)
+
+    def list_tools(self, server: str) -> tuple[Tool, ...]:
+        """The tools of one server.
+
+        Raises:
+            NotFound: no such server; carries near names.
+        """
+        return self._library.catalog.of_server(self._server(server))
+
+    async def describe(self, keys: str | Sequence[str], *, language: Language = "python") -> Described:
+        """The tools of these keys (``server.tool``), with everything their servers say about them.
+
+        Raises:
+            UnknownTool: a key that nobody has; carries near names.
+        """
+        catalog = self._library.catalog
+        asked = [keys] if isinstance(keys, str) else list(keys)[:MOST_KEYS]
+        tools = tuple(catalog.get(key) for key in asked)
+        write = typescript_text if language == "typescript" else python_text
+        texts = await asyncio.to_thread(lambda: [write(catalog, tool).rstrip() for tool in tools])
+        return Described(tools=tools, text="\n\n\n".join(texts))
+
+    async def servers(self) -> tuple[ServerRow, ...]:
+        """One row per server, in the order of the configuration."""
+        tokens = await self._definition_tokens()
+        return tuple(ServerRow(**asdict(status), tokens=tokens.get(status.name, 0)) for status in self._upstreams.status)
+
+    async def settled(self, seconds: float, *, again: bool = False) -> None:
+        """Wait, no longer than ``seconds``, for the first listing of servers whose tools are not known yet.
+
+        ``again`` also connects to those whose tools are remembered from an earlier run.
+        """
+        waited_for = [upstream for upstream in self._upstreams if again or not upstream.tools]
+        with anyio.move_on_after(seconds):
+            async with anyio.create_task_group() as tasks:
+                for upstream in waited_for:
+                    tasks.start_soon(upstream.settled)
+
+    def _server(self, name: str) -> str:
+        """The server's own name; the module that code imports it as is understood too."""
+        known = [upstream.name for upstream in self._upstreams]
+        if name in known:
+            return name
+        spelled = {module: server for server, module in self._library.catalog.modules.items()}
+        if name not in spelled:
+            near = near_names(name, known)
+            hint = "" if near else f"; there are {', '.join(known[:20])}" if known else "; none is configured"
+            raise NotFound(f"there is no server {name[:80]!r}{hint}", near=near)
+        return spelled[name]
+
+    async def _definition_tokens(self) -> Mapping[str, int]:
+        catalog = self._library.catalog
+        if self._tokens is None or self._tokens[0] is not catalog:
+            self._tokens = catalog, await asyncio.to_thread(_count_definitions, catalog)
+        return self._tokens[1]
+
+
+def _writing(searchable: Searchable) -> Writing:
+    catalog = searchable.catalog
+    return Writing(
+        signature=partial(signature_line, catalog),
+        function=lambda tool: catalog.functions[tool.key],
+        module=catalog.modules.__getitem__,
+        types=partial(type_lines, catalog),
+        count=_counter(),
+    )
+
+
+def _count_definitions(catalog: Catalog) -> dict[str, int]:
+    count = _counter()
+    tokens: dict[str, int] = {}
+    for tool in catalog:
+        # As a client would put it into a model's context.
+        told = {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
+        tokens[tool.server] = tokens.get(tool.server, 0) + count(json.dumps(told, ensure_ascii=False))
+    return tokens
+
+
+def _counter() -> Count:
+    return token_counter() or bytes_per_three

@@ -1,0 +1,36 @@
+"""What the verbs that ask about tools share: opening only what they need, and waiting for servers seen for the first time."""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+if TYPE_CHECKING:
+    from gristmill.runtime.discover import Discovery
+
+Wait = Annotated[float, typer.Option(help="Seconds to wait for servers whose tools are not known yet.", min=0)]
+WAIT = 30.0
+
+T = TypeVar("T")
+
+
+def ask(config: Path | None, question: "Callable[[Discovery], Awaitable[T]]", *, wait: float, again: bool = False) -> T:
+    """The answer to ``question``, once the servers have been listed or ``wait`` seconds are over; no sandbox is opened."""
+    import asyncio
+
+    from gristmill.config import load_config
+    from gristmill.runtime.build import open_discovery
+    from gristmill.serve.cli.terminal import stderr
+
+    settings = load_config(config)
+    if not settings.servers:
+        stderr().print("no servers are configured: add one to gristmill.toml, such as", style="yellow")
+        stderr().print('  [servers.time]\n  command = "uvx"\n  args = ["mcp-server-time"]', markup=False)
+
+    async def answer() -> T:
+        async with open_discovery(settings) as discovery:
+            await discovery.settled(wait, again=again)
+            return await question(discovery)
+
+    return asyncio.run(answer())

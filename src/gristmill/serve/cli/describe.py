@@ -1,0 +1,30 @@
+"""``gristmill describe``: everything about a tool, as source to read."""
+
+from typing import Annotated, Literal
+
+import typer
+
+from gristmill.serve.cli.asking import WAIT, Wait, ask
+from gristmill.serve.cli.run import ConfigFile
+
+
+def describe(
+    keys: Annotated[list[str], typer.Argument(help="Tools, as server.tool.", metavar="KEY...")],
+    language: Annotated[Literal["python", "typescript"], typer.Option(help="The language to write it in.")] = "python",
+    wait: Wait = WAIT,
+    json: Annotated[bool, typer.Option("--json", help="Print the definitions as JSON.")] = False,
+    config: ConfigFile = None,
+) -> None:
+    """Show the whole signature, the types and the documentation of one or more tools.
+
+    Example: `gristmill describe time.get_current_time --language typescript`
+    """
+    from dataclasses import asdict
+
+    from gristmill.serve.cli.terminal import harmless, print_json, stdout
+
+    described = ask(config, lambda discovery: discovery.describe(keys, language=language), wait=wait)
+    if json:
+        print_json({"tools": [{"key": tool.key, **asdict(tool)} for tool in described.tools], "text": described.text})
+    else:
+        stdout().print(harmless(described.text), markup=False)
