@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
 
-.PHONY: help setup demo test unit check docs attack bench clean
+.PHONY: help setup demo test unit servers check docs attack bench clean
 
 help:    ## show this
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -21,8 +21,11 @@ demo: setup    ## run one program in the sandbox and show its timings and isolat
 
 test: check unit attack    ## checks, tests and attack tests: what CI runs
 
-unit: setup    ## unit, integration and end-to-end tests
+unit: setup servers    ## unit, integration and end-to-end tests
 	$(BIN)/python -m pytest tests --ignore=tests/attack -q
+
+servers: setup    ## install the real tool servers that the tests talk to, into .tools
+	@$(BIN)/python -m tests.servers
 
 check: setup    ## format, lint, types, import contracts
 	$(BIN)/ruff format --check .

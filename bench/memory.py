@@ -21,6 +21,28 @@ def pss_mb(pid: int) -> float:
     return 0.0
 
 
+def mappings(pid: int) -> dict[str, tuple[int, int, int]]:
+    """Per mapping: kilobytes of its own, kilobytes it shares, and what PSS counts of both."""
+    found: dict[str, tuple[int, int, int]] = {}
+    name = ""
+    for line in _text(f"/proc/{pid}/smaps").splitlines():
+        words = line.split()
+        if "-" in words[0] and not words[0].endswith(":"):
+            name = words[5].rpartition("/")[2] if len(words) > 5 else "anonymous"
+        elif words[0] in ("Private_Dirty:", "Shared_Dirty:", "Pss:"):
+            own, shared, pss = found.get(name, (0, 0, 0))
+            size = int(words[1])
+            match words[0]:
+                case "Private_Dirty:":
+                    own += size
+                case "Shared_Dirty:":
+                    shared += size
+                case _:
+                    pss += size
+            found[name] = (own, shared, pss)
+    return found
+
+
 def _threads(pid: int) -> list[str]:
     try:
         return os.listdir(f"/proc/{pid}/task")

@@ -65,6 +65,10 @@ class Opened:
         await asyncio.sleep(PAUSE)
         await self.pool.filled()
 
+    def waiting(self) -> list[int]:
+        """The children that wait for code: processes below us that have none below them."""
+        return [pid for pid, children in memory.tree(os.getpid()).items() if not children]
+
     async def run(self, code: str, **options: Any) -> Outcome:
         """Execute, and insist on success."""
         outcome = await self.runtime.execute(code, **options)
@@ -235,7 +239,7 @@ class Measuring:
             await at.filled()
             await asyncio.sleep(0.5)  # the used child has to be gone
             below = memory.tree(os.getpid())
-            waiting = [pid for pid, children in below.items() if not children]
+            waiting = at.waiting()
             assert len(waiting) == WARM, f"{len(waiting)} processes look like waiting children"
             self._say(figure="child_mb", unit="MB", **quantiles(map(memory.pss_mb, waiting)))
             parts = {pid: memory.pss_mb(pid) for pid in below}

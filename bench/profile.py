@@ -191,16 +191,31 @@ def show(title: str, stages: tuple[tuple[str, str], ...], moments: dict[str, flo
             last = moments[name]
 
 
+async def memory_profile() -> None:
+    """A waiting child's memory by mapping: what is its own, and its part of what it shares with the template and the others."""
+    async with opened() as ours:
+        await ours.filled()
+        child = ours.waiting()[0]
+        print(f"{'mapping':<32}{'own KB':>8}{'shared KB':>11}{'counted KB':>12}")
+        for name, (own, shared, pss) in sorted(memory.mappings(child).items(), key=lambda item: -item[1][2])[:12]:
+            print(f"{name:<32}{own:>8,}{shared:>11,}{pss:>12,}")
+        print(f"{'all':<32}{'':>8}{'':>11}{memory.pss_mb(child) * 1024:>12,.0f}")
+
+
 def main() -> None:
     """Timelines, CPU time, and on request a profile of the host."""
     parser = argparse.ArgumentParser(prog="python -m bench.profile", description=__doc__)
     parser.add_argument("--rounds", type=int, default=200)
+    parser.add_argument("--memory", action="store_true", help="where the memory of a waiting child is, by mapping, instead")
     parser.add_argument("--host", choices=("fresh", "kept", "calls"), help="cProfile of the host instead")
     options = parser.parse_args()
     if options.host:
         code, session = {"fresh": (PRINT, None), "kept": (PRINT, "kept"), "calls": (CALLS.format(count=900), None)}[options.host]
         rounds = 5 if options.host == "calls" else options.rounds
         asyncio.run(host_profile(rounds, code, session)).sort_stats("tottime").print_stats(30)
+        return
+    if options.memory:
+        asyncio.run(memory_profile())
         return
     for busy in (False, True):
         spent = asyncio.run(cpu(options.rounds, busy=busy))

@@ -61,7 +61,14 @@ def main(arguments: Sequence[str]) -> int:
             print("\nmaking a copy that an unprivileged user can reach", flush=True)
             python = relocate(Path(folder))
             results.append(run("nobody", python, Path(folder), arguments, uid=NOBODY))
-            results.append(run("root at the landlock level", python, Path(folder), ["-k", "landlock", "--deselect", "tests/attack/test_fail_closed.py", *arguments]))
+            results.append(
+                run(
+                    "root at the landlock level",
+                    python,
+                    Path(folder),
+                    ["-k", "landlock", "--deselect", "tests/attack/test_fail_closed.py", *arguments],
+                )
+            )
     return summary(results)
 
 

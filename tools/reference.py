@@ -12,6 +12,7 @@ from pydantic import BaseModel
 import gristmill
 from gristmill import errors, events
 from gristmill.config import Config
+from gristmill.config_servers import ServerConfig
 from gristmill.model import Outcome
 from gristmill.serve.cli.app import app
 from gristmill.serve.problems import EXIT_CODES, STATUS_EXIT_CODES
@@ -27,7 +28,8 @@ def config_page() -> str:
         "`gristmill.toml`, then the environment (`GRISTMILL_SANDBOX__WARM=4`), then flags; later wins.",
         "",
     ]
-    return "\n".join(lines + _section(Config, "")) + "\n"
+    servers = ["", "## `[servers.NAME]`", "", "One tool server.", "", *_section(ServerConfig, "servers.NAME.")]
+    return "\n".join(lines + _section(Config, "") + servers) + "\n"
 
 
 def _section(section: type[BaseModel], path: str) -> list[str]:
@@ -37,7 +39,10 @@ def _section(section: type[BaseModel], path: str) -> list[str]:
         if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
             nested += ["", f"## `[{path}{name}]`", "", field.description or "", "", *_section(field.annotation, f"{path}{name}.")]
         else:
-            default = f"{len(field.default)} modules" if name == "preload" else field.default
+            if path == "" and name == "servers":
+                continue  # has a section of its own
+            plain = field.get_default(call_default_factory=True)
+            default = f"{len(plain)} modules" if name == "preload" else plain
             lines.append(f"- `{name}` (default `{default}`): {field.description}")
     return lines + nested
 

@@ -21,11 +21,11 @@ DEFAULT_FILE = "gristmill.toml"
 PREFIX = "GRISTMILL_"
 
 PRELOAD = (
-    "argparse", "array", "ast", "asyncio", "base64", "bisect", "calendar", "collections", "concurrent.futures", "contextlib",
-    "copy", "csv", "dataclasses", "datetime", "decimal", "difflib", "enum", "fractions", "functools", "glob", "gzip", "hashlib",
-    "heapq", "hmac", "html", "inspect", "io", "itertools", "json", "logging", "math", "operator", "os", "pathlib", "pprint",
-    "queue", "random", "re", "secrets", "shutil", "sqlite3", "statistics", "string", "struct", "subprocess", "tempfile",
-    "textwrap", "threading", "time", "traceback", "types", "typing", "unicodedata", "urllib.parse", "uuid", "weakref", "zipfile",
+    "ast", "asyncio", "base64", "bisect", "calendar", "collections", "concurrent.futures", "contextlib",
+    "copy", "csv", "dataclasses", "datetime", "decimal", "enum", "fractions", "functools", "glob", "hashlib",
+    "heapq", "inspect", "io", "itertools", "json", "logging", "math", "operator", "os", "pathlib",
+    "random", "re", "shutil", "sqlite3", "statistics", "string", "struct", "subprocess", "tempfile",
+    "textwrap", "threading", "time", "traceback", "types", "typing", "urllib.parse", "uuid", "weakref",
     "zlib", "zoneinfo",
 )  # fmt: skip
 """Imported once in the template, so that programs of the kind models write pay nothing for them."""

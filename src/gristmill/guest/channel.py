@@ -95,12 +95,16 @@ class Channel:
         del buffer[:start]
 
     def _take(self, message):
-        if message[0] == "value":
-            self._open.pop(message[1]).settle(message[2], None)
-        elif message[0] == "error":
-            self._open.pop(message[1]).settle(None, ToolError(message[3], message[2]))
-        else:
+        if message[0] not in ("value", "error"):
             self._orders.append(message)
+            return
+        pending = self._open.pop(message[1], None)
+        if pending is None:
+            return  # an answer to something that was not asked through us
+        if message[0] == "value":
+            pending.settle(message[2], None)
+        else:
+            pending.settle(None, ToolError(message[3], message[2]))
 
     # -- calls ----------------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from gristmill.events import Emit
 from gristmill.guard.validate import check
 from gristmill.model import Execution, Outcome, Report
 from gristmill.runtime.broker import compose
-from gristmill.runtime.positional import NamePositional
+from gristmill.runtime.names import ProperNames
 from gristmill.runtime.rooms import Rooms
 from gristmill.sandbox.base import Job, Sandbox
 
@@ -37,7 +37,7 @@ async def _run(rooms: Rooms, execution: Execution, emit: Emit) -> Report:
         session=execution.session,
         modules=rooms.library.modules,
     )
-    layers = (NamePositional(rooms.library.find),)
+    layers = (ProperNames(rooms.library.find),)
     async with _sandbox(rooms, execution) as sandbox:
         return await sandbox.run(job, compose(layers, rooms.upstreams), emit)
 

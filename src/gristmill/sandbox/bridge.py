@@ -109,6 +109,11 @@ class Link:
                 self._loop.add_writer(self._sock.fileno(), self._writable)
             self._queue.append(view)
 
+    def poll(self) -> None:
+        """Read what is there now, without waiting for the event loop to say so."""
+        if self._sock.fileno() >= 0:
+            self._readable()
+
     def close(self) -> None:
         """Stop listening; whatever arrives from now on is not heard."""
         fd = self._sock.fileno()

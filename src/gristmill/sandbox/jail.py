@@ -23,6 +23,8 @@ from gristmill.sandbox.verdict import Ending, how, judge
 
 TICK_SECONDS, BUSY_TICK_SECONDS = 0.025, 0.002
 DEATH_SECONDS = 5.0
+DONE_BYTES = 1 << 17
+"""Room in the closing frame for everything but the result."""
 GRACE_SECONDS = 0.15
 """How long a kept session may take to stop by itself before it is killed."""
 
@@ -107,7 +109,7 @@ class Jail:
     def memory_mb(self) -> float:
         if not self.alive:
             return 0.0
-        return max(0, tree.resident_bytes(self._processes()) - self._base_bytes) / (1 << 20)
+        return max(0, tree.resident_bytes(self.processes()) - self._base_bytes) / (1 << 20)
 
     def kill(self) -> None:
         """End it and everything in it, now: the kernel takes a whole pid namespace along."""
@@ -150,6 +152,8 @@ class Jail:
         """The kernel has buried it."""
         if not self.exited.done():
             self.exited.set_result(exit_)
+        if not self.ready.done() and self._handles is not None:
+            self._handles.link.poll()  # its last words may have arrived with the news of its end
         if not self.ready.done():
             self.ready.set_exception(SandboxCrashed(f"the sandbox ended before it was ready: {how(exit_)}"))
             self.ready.exception()  # whoever asked for it may have given up already
@@ -172,8 +176,9 @@ class Jail:
         handles, limits = self.handles, job.limits
         calls = Calls(job, call, emit, handles.link.send)
         run = self._run = Run(job=job, calls=calls, emit=emit, ending=self._loop.create_future())
+        handles.output.keep(limits.output_bytes)
         if self.state == "kept":
-            handles.output.reset(limits.output_bytes)
+            handles.output.reset()
             run.cpu_before = self._cpu_seen
             if self._frozen:
                 self._frozen = False
@@ -207,7 +212,9 @@ class Jail:
                 if limit := run.calls.begin(message, length):
                     self._exceed(limit)
             case bridge.Done() if run is not None:
-                self._finish(Ending(done=message, limit=run.stopping))
+                # The guest keeps this limit by itself; a hostile one does not.
+                too_much = length > run.job.limits.result_bytes + DONE_BYTES
+                self._finish(Ending(done=message, limit=run.stopping or ("result_bytes" if too_much else None)))
             case bridge.Ready() if not self.ready.done():
                 self.ready.set_result(message.pid)
             case bridge.Failed() if not self.ready.done():
@@ -265,8 +272,11 @@ class Jail:
 
     # -- what the host watches ------------------------------------------------------------------------------------------
 
-    def _processes(self) -> list[int]:
-        handles = self.handles
+    def processes(self) -> list[int]:
+        """Host pids of everything that runs in it."""
+        handles = self._handles
+        if handles is None:
+            return []
         others = handles.family.workers if handles.family else frozenset[int]()
         return [handles.pid, *tree.descendants(handles.pid, except_for=frozenset(others))]
 
@@ -283,14 +293,13 @@ class Jail:
         return more
 
     def _overused(self, run: Run, handles: Handles) -> str | None:
-        processes, limits = self._processes(), run.job.limits
+        processes, limits = self.processes(), run.job.limits
         run.cpu_seconds = tree.cpu_seconds(processes) - run.cpu_before
         if run.cpu_seconds > limits.cpu_seconds:
             return "cpu_seconds"
-        if handles.group is None:  # no cgroup counts for us
-            own = tree.resident_bytes(processes) - self._base_bytes * len(processes)
-            if own > limits.memory_mb << 20:
-                return "memory_mb"
+        # Without a cgroup nobody else counts.
+        if handles.group is None and tree.exceeds(processes, limits.memory_mb << 20, base=self._base_bytes):
+            return "memory_mb"
         return self.watch() if self.watch else None
 
     # -- after a run ----------------------------------------------------------------------------------------------------

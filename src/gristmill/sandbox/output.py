@@ -41,12 +41,16 @@ class Output:
         head, tail = self._head.decode("utf-8", "ignore"), self._tail.decode("utf-8", "ignore")
         return f"{head}\n... [{self._dropped:,} bytes of output dropped] ...\n{tail}", True
 
-    def reset(self, keep_bytes: int) -> None:
-        """Begin a new execution's output."""
+    def keep(self, keep_bytes: int) -> None:
+        """Keep this much from now on; what was kept before stays."""
+        self._half = keep_bytes // 2
+
+    def reset(self) -> None:
+        """Forget everything: a new execution begins."""
         self.read()
         self._head.clear()
         self._tail.clear()
-        self._dropped, self._half = 0, keep_bytes // 2
+        self._dropped = 0
         self._decoder.reset()
 
     def close(self) -> None:

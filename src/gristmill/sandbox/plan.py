@@ -93,7 +93,8 @@ def requested(limits: Limits, *, base_data: int, level: Isolation) -> dict[str, 
 def _template(spec: JailSpec) -> tuple[Step, ...]:
     others = ["mount", "ipc", "uts", "net"]
     enter = [step("enter_user", inside=0), step("unshare", names=others)]
-    leave_root = [step("become", uid=spec.uid, gid=spec.gid), *enter]
+    # Changing the user makes the kernel forget whom to die with.
+    leave_root = [step("become", uid=spec.uid, gid=spec.gid), step("die_with_parent"), *enter]
     return (
         step("die_with_parent"),
         # Root builds the tree while it still is root: only it can name sources below folders closed to others.
@@ -159,7 +160,7 @@ def _child(spec: JailSpec) -> tuple[Step, ...]:
 def _landlock_template(spec: JailSpec) -> tuple[Step, ...]:
     return (
         step("die_with_parent"),
-        *([step("become", uid=spec.uid, gid=spec.gid)] if spec.as_root else []),
+        *([step("become", uid=spec.uid, gid=spec.gid), step("die_with_parent")] if spec.as_root else []),
         step("thread_stacks", size=THREAD_STACK),
         step("exec_template", executable=spec.layout.executable, mill=spec.layout.mill, env=_environment(spec)),
     )

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gristmill.errors import SandboxError, SandboxUnavailable
+from gristmill.errors import SandboxCrashed, SandboxError, SandboxUnavailable
 from gristmill.model import Isolation, Limits
 from gristmill.sandbox import bridge, layout
 from gristmill.sandbox.base import same_seal
@@ -76,8 +76,13 @@ class LinuxPool:
         """
         pool = cls(options, level)
         try:
+            await asyncio.to_thread(_clear_scratch, options.scratch)
             pool._prepare_cgroups()
-            await pool._running_template()
+            # The first child is the proof: what only a child's steps ask of the kernel must fail here, not at the first run.
+            pool._warm.append(await pool._spawn(options.limits, train=True))
+        except SandboxCrashed as error:
+            await pool.close()
+            raise SandboxUnavailable(error.message) from None
         except BaseException:
             await pool.close()
             raise
@@ -143,9 +148,9 @@ class LinuxPool:
             group.close()
         self._groups.clear()
         for _ in range(100):
-            if cgroups.remove(self.cgroups.unique()):
+            if cgroups.remove_trees(self.cgroups.unique()):
                 break
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(0.02)  # the last processes are still dying
 
     # -- making jails ---------------------------------------------------------------------------------------------------
 
@@ -184,7 +189,7 @@ class LinuxPool:
         if self.options.catalog is not None:
             jail.catalog = layout.CATALOG if self.isolation == "namespaces" else str(self.options.catalog)
         if workspace is not None:
-            jail.watch = DiskWatch(workspace, limits)
+            jail.watch = DiskWatch(workspace, limits, jail.processes)
         self._live.add(jail)
         return jail
 
@@ -262,7 +267,7 @@ class LinuxPool:
         if self.isolation == "landlock":
             jail.scratch = self._scratch_folder()
             place, tmp = str(workspace or jail.scratch / "workspace"), str(jail.scratch / "tmp")
-            jail.watch = DiskWatch(Path(place), jail.limits)
+            jail.watch = DiskWatch(Path(place), jail.limits, jail.processes)
             return {**values, "workspace": place, "tmp": tmp, "env": {"HOME": place, "TMPDIR": tmp}}
         return {**values, "workspace": f"{WORKSPACES}/{workspace.name}" if workspace else f"{SCRATCH}/workspace"}
 
@@ -356,6 +361,14 @@ class LinuxPool:
         finally:
             self._filling -= 1
         self._warm.append(jail)
+
+
+def _clear_scratch(folder: Path) -> None:
+    """Remove what a host that was killed has left behind; folders are named for the process that made them."""
+    for entry in folder.iterdir() if folder.is_dir() else ():
+        owner = entry.name.partition("-")[0]
+        if owner.isdigit() and not Path(f"/proc/{owner}").exists():
+            shutil.rmtree(entry, ignore_errors=True)
 
 
 def _group_limits(limits: Limits) -> cgroups.GroupLimits:

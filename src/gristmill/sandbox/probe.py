@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gristmill.model import Isolation
 from gristmill.sandbox.layout import executable
-from gristmill.sandbox.linux import kernel, seccomp
+from gristmill.sandbox.linux import filters, kernel
 
 PROBE = Path(__file__).parent / "linux" / "try_out.py"
 SECONDS = 20.0
@@ -47,7 +47,7 @@ REMEDIES = {
 def probe() -> Offer:
     """Try every feature once."""
     features: dict[str, str | None] = {}
-    if sys.platform != "linux" or kernel.MACHINE not in seccomp.ARCHITECTURES:
+    if sys.platform != "linux" or kernel.MACHINE not in filters.ARCHITECTURES:
         reason = f"{platform.system()} on {kernel.MACHINE} is not supported"
         return Offer(features=dict.fromkeys(REMEDIES, reason), landlock_abi=0, machine=kernel.MACHINE)
     try:

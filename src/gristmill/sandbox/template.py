@@ -11,10 +11,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gristmill.errors import SandboxUnavailable
+from gristmill.errors import SandboxCrashed, SandboxUnavailable
 from gristmill.model import Isolation
 from gristmill.sandbox import layout
-from gristmill.sandbox.linux import seccomp
+from gristmill.sandbox.linux import filters
 from gristmill.sandbox.plan import Plan, Step
 
 LAUNCHER = Path(__file__).parent / "linux" / "launch.py"
@@ -157,6 +157,9 @@ class Template:
             case {"exited": number, "status": status, "cpu": cpu, "rss": rss}:
                 if child := self._children.pop(number, None):
                     child.on_exit(Exit(status=status, cpu_seconds=cpu, rss_bytes=rss << 10))
+            case {"refused": number, "reason": reason}:
+                if (child := self._children.pop(number, None)) and not child.spawned.done():
+                    child.spawned.set_exception(SandboxCrashed(f"the template cannot fork a child: {reason}"))
             case {"ready": True} if not self._ready.done():
                 self._ready.set_result(message)
             case {"failed": reason} if not self._ready.done():
@@ -186,11 +189,11 @@ def _steps(steps: Sequence[Step]) -> list[dict[str, Any]]:
 
 
 def _template_order(order: TemplateOrder) -> dict[str, Any]:
-    filters = {"seal": seccomp.seal_filter(), "code": seccomp.code_filter(order.level), "template": seccomp.template_filter()}
+    programs = {"seal": filters.seal_filter(), "code": filters.code_filter(order.level), "template": filters.template_filter()}
     return {
         "level": order.level,
         "child": _steps(order.plan.child),
-        "filters": {name: base64.b64encode(program).decode() for name, program in filters.items()},
+        "filters": {name: base64.b64encode(program).decode() for name, program in programs.items()},
         "preload": order.preload,
         "site": order.site,
         "workspace": order.workspace,

@@ -13,6 +13,10 @@ HINTS = frozenset(
 """Limits whose effect only the program sees (an errno, a MemoryError); the others are the host's own findings."""
 
 
+ERROR_CHARACTERS, KIND_CHARACTERS = 40_000, 200
+"""What is kept of an error's text and class name: the guest clips them too, but need not."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
     """Why a run is over: the guest's closing frame, a limit that the host enforced, or a crash."""
@@ -48,7 +52,8 @@ def judge(ending: Ending, limits: Limits, *, out_of_memory: bool) -> Verdict:
 def _guest_verdict(done: Done) -> Verdict:
     hint = done.limit if done.limit in HINTS else None
     if done.error is not None:
-        return Verdict(status="limited" if hint else "failed", limit=hint, error=done.error, error_type=done.error_type)
+        kind = done.error_type[:KIND_CHARACTERS] if done.error_type else None
+        return Verdict(status="limited" if hint else "failed", limit=hint, error=done.error[:ERROR_CHARACTERS], error_type=kind)
     if hint == "result_bytes":
         return Verdict(status="limited", limit=hint, error=f"LimitExceeded: {done.result}", error_type="LimitExceeded")
     return Verdict(status="ok")

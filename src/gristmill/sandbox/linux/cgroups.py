@@ -152,6 +152,18 @@ def remove(folders: Iterable[str]) -> bool:
     return done
 
 
+def remove_trees(folders: Iterable[str]) -> bool:
+    """Remove groups and those in them; false when one is still busy."""
+    done = True
+    for folder in folders:
+        try:
+            inner = [entry.path for entry in os.scandir(folder) if entry.is_dir()]
+        except FileNotFoundError:
+            continue
+        done = remove([*inner, folder]) and done
+    return done
+
+
 def _own_paths() -> dict[str, str]:
     """Controller -> our path in its hierarchy; the empty name is version 2."""
     paths: dict[str, str] = {}

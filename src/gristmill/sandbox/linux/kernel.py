@@ -7,8 +7,14 @@ import platform
 from pathlib import Path
 
 MACHINE = platform.machine()
-TABLES: dict[str, dict[str, int]] = json.loads(Path(__file__).with_name("syscalls.json").read_text())
-NUMBERS = TABLES.get(MACHINE, {})
+
+
+def tables() -> dict[str, dict[str, int]]:
+    """The numbers of the system calls by machine and name."""
+    return json.loads(Path(__file__).with_name("syscalls.json").read_text())
+
+
+NUMBERS = tables().get(MACHINE, {})
 
 # PyDLL keeps the GIL during the call: all of these return at once, and a zygote has one thread anyway.
 _libc = ctypes.PyDLL(None, use_errno=True)

@@ -11,6 +11,7 @@ import signal
 import socket
 import sys
 import time
+from typing import NoReturn
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)).removesuffix("/gristmill/sandbox/linux"))
 
@@ -22,14 +23,18 @@ CONTROL = 3
 
 def main() -> None:
     """Start the template, then wait for its end or the host's."""
-    control, host = int(sys.argv[1]), os.pidfd_open(int(sys.argv[2]))
-    if os.getppid() != int(sys.argv[2]):
-        os._exit(1)  # the host died before we could watch it
+    control = int(sys.argv[1])
     order = json.loads(socket.socket(fileno=os.dup(control)).recv(ORDER_BYTES))
-    child = os.fork()
-    if child == 0:
-        _become_template(control, order)
-    template = os.pidfd_open(child)
+    try:
+        host = os.pidfd_open(int(sys.argv[2]))
+        if os.getppid() != int(sys.argv[2]):
+            os._exit(1)  # the host died before we could watch it
+        child = os.fork()
+        if child == 0:
+            _become_template(control, order)
+        template = os.pidfd_open(child)
+    except OSError as error:
+        _fail(control, f"the keeper cannot watch its processes (pidfd_open): {error.strerror}")
     os.close(control)
     ended, _, _ = select.select([host, template], [], [])
     signal.pidfd_send_signal(template, signal.SIGKILL)
@@ -46,8 +51,12 @@ def _become_template(control: int, order: dict[str, list[dict[str, object]]]) ->
         os.closerange(CONTROL + 1, 4096)
         steps.walk(order["steps"], steps.TEMPLATE_STEPS)
     except BaseException as error:  # whatever it was, the host has to hear of it and nothing may run
-        socket.socket(fileno=CONTROL).send(json.dumps({"failed": str(error)}).encode())
-        os._exit(70)
+        _fail(CONTROL, str(error))
+
+
+def _fail(control: int, reason: str) -> NoReturn:
+    socket.socket(fileno=control).send(json.dumps({"failed": reason}).encode())
+    os._exit(70)
 
 
 def _remove(folders: list[str]) -> None:

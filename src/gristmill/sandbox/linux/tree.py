@@ -3,7 +3,6 @@
 import os
 
 TICKS = os.sysconf("SC_CLK_TCK")
-PAGE = os.sysconf("SC_PAGE_SIZE")
 MOST = 4_096
 
 
@@ -64,12 +63,28 @@ def cpu_seconds(pids: list[int]) -> float:
 
 
 def resident_bytes(pids: list[int]) -> int:
-    """Memory that these processes do not share with anyone by mapping a file."""
+    """Memory of these processes that no file on disk stands behind. Shared memory counts for each that has it mapped."""
     total = 0
     for pid in pids:
-        words = _read(f"/proc/{pid}/statm").split()
-        total += (int(words[1]) - int(words[2])) * PAGE if words else 0
+        for line in _read(f"/proc/{pid}/status").splitlines():
+            if line.startswith(("RssAnon", "RssShmem")):
+                total += int(line.split()[1]) << 10
     return total
+
+
+def exceeds(pids: list[int], most: int, *, base: int) -> bool:
+    """Whether these processes have more than ``most`` together, beyond ``base`` that each got from the template."""
+    if resident_bytes(pids) - base * len(pids) <= most:
+        return False
+    # Counted twice where processes share memory: only now is the exact, slow figure worth its price.
+    return sum(_proportional(pid) for pid in pids) > most + base
+
+
+def _proportional(pid: int) -> int:
+    for line in _read(f"/proc/{pid}/smaps_rollup").splitlines():
+        if line.startswith("Pss:"):
+            return int(line.split()[1]) << 10
+    return 0
 
 
 def peak_bytes(pid: int) -> int:

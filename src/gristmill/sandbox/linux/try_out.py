@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)).removesuffix("/gristmill/sandbox/linux"))
 
-from gristmill.sandbox.linux import kernel, landlock, mounts, namespaces, seccomp
+from gristmill.sandbox.linux import filters, kernel, landlock, mounts, namespaces, seccomp
 
 
 def attempt(action: Callable[[], None]) -> str | None:
@@ -34,7 +34,11 @@ def try_namespaces() -> None:
     namespaces.enter_user(0)
     namespaces.unshare(["mount", "pid", "ipc", "uts", "net", "cgroup"])
     mounts.new_root("64k")
+    mounts.seal_root()
     mounts.cover("/")
+    namespaces.drop_capabilities()
+    kernel.call("close_range", 100, 0x7FFFFFFF, 0)
+    os.close(os.pidfd_open(os.getpid()))
 
 
 def try_landlock() -> None:
@@ -51,7 +55,7 @@ def try_landlock() -> None:
 def try_seccomp() -> None:
     """Install the real filter."""
     namespaces.no_new_privileges()
-    seccomp.install(seccomp.code_filter("namespaces"))
+    seccomp.install(filters.code_filter("namespaces"))
     try:
         kernel.call("unshare", 0)
     except kernel.KernelRefused:

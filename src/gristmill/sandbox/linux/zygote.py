@@ -93,18 +93,25 @@ class Template:
             self._reap()
 
     def _spawn(self, order: dict[str, Any], fds: list[int]) -> None:
+        try:
+            pid = self._fork()
+            if pid == 0:
+                self._become_child(order, *fds)
+            self.children[pid] = order["id"]
+            fds.append(os.pidfd_open(pid))
+            socket.send_fds(self.control, [json.dumps({"spawned": order["id"]}).encode()], fds[-1:])
+        except OSError as error:
+            self._say({"refused": order["id"], "reason": str(error.args[-1])})
+        finally:
+            for fd in fds:
+                os.close(fd)
+
+    def _fork(self) -> int:
         if self.namespaced:
             # Back to our own pid namespace first: the last one made for a child is still set, and cannot be nested in.
             kernel.call("setns", self.own_pids, namespaces.FLAGS["pid"])
             namespaces.unshare(["pid"])
-        pid = os.fork()
-        if pid == 0:
-            self._become_child(order, *fds)
-        self.children[pid] = order["id"]
-        pidfd = os.pidfd_open(pid)
-        socket.send_fds(self.control, [json.dumps({"spawned": order["id"]}).encode()], [pidfd])
-        for fd in (*fds, pidfd):
-            os.close(fd)
+        return os.fork()
 
     def _become_child(self, order: dict[str, Any], channel: int, output: int) -> None:
         try:

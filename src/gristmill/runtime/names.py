@@ -1,9 +1,9 @@
-"""Arguments without a name get theirs: models write ``crm.get(5)``, and only the tool's schema knows what 5 is."""
+"""A call gets its proper names: models write ``crm.get_user(5)``, the server calls it ``get-user`` and the 5 ``number``."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from gristmill.errors import ToolFailed
+from gristmill.errors import ToolFailed, UnknownTool
 from gristmill.model import Handler, Tool, ToolCall, ToolResult
 
 Find = Callable[[str], Tool]
@@ -11,18 +11,27 @@ Find = Callable[[str], Tool]
 
 
 @dataclass(frozen=True, slots=True)
-class NamePositional:
-    """A layer that names positional arguments in the order of the schema's properties."""
+class ProperNames:
+    """A layer that spells the tool as its server does, and names positional arguments in the order of the schema."""
 
     find: Find
 
     async def __call__(self, call: ToolCall, proceed: Handler) -> ToolResult:
-        """Pass the call on with every argument named.
+        """Pass the call on with every name as the server knows it.
 
         Raises:
+            UnknownTool: arguments without a name for a tool that nobody has listed.
             ToolFailed: more arguments than the tool has, or one given twice.
         """
-        return await proceed(_named(call, self.find(call.tool)) if call.positional else call)
+        try:
+            tool = self.find(call.tool)
+        except UnknownTool:
+            if call.positional:
+                raise
+            return await proceed(call)  # a server that has not been listed yet may still know it
+        if tool.key != call.tool:
+            call = replace(call, tool=tool.key)
+        return await proceed(_named(call, tool) if call.positional else call)
 
 
 def _named(call: ToolCall, tool: Tool) -> ToolCall:

@@ -5,7 +5,7 @@ import struct
 
 import pytest
 
-from gristmill.sandbox.linux import kernel, seccomp
+from gristmill.sandbox.linux import filters, kernel
 
 ALLOW, KILL = "allow", "kill"
 
@@ -18,29 +18,29 @@ def answer(program: bytes, number: int, *, arch: int, arguments: tuple[int, ...]
     while True:
         op, yes, no, k = code[at]
         at += 1
-        if op == seccomp.LOAD:
+        if op == filters.LOAD:
             (value,) = struct.unpack_from("<I", packed, k)
-        elif op == seccomp.AND:
+        elif op == filters.AND:
             value &= k
-        elif op == seccomp.JUMP:
+        elif op == filters.JUMP:
             at += k
-        elif op == seccomp.RETURN:
+        elif op == filters.RETURN:
             return {0x7FFF0000: ALLOW, 0x80000000: KILL}.get(k) or errno.errorcode[k & 0xFFFF]
         else:
             true = {
-                seccomp.EQUAL: value == k,
-                seccomp.GREATER: value > k,
-                seccomp.AT_LEAST: value >= k,
-                seccomp.HAS_BITS: bool(value & k),
+                filters.EQUAL: value == k,
+                filters.GREATER: value > k,
+                filters.AT_LEAST: value >= k,
+                filters.HAS_BITS: bool(value & k),
             }[op]
             at += yes if true else no
 
 
-@pytest.mark.parametrize("machine", seccomp.ARCHITECTURES)
+@pytest.mark.parametrize("machine", filters.ARCHITECTURES)
 @pytest.mark.parametrize("level", ["namespaces", "landlock"])
 def test_every_number_is_answered_as_the_policy_file_says(machine: str, level: str) -> None:
-    program, policy = seccomp.code_filter(level, machine), seccomp.policy(level)
-    numbers, arch = kernel.TABLES[machine], seccomp.ARCHITECTURES[machine]
+    program, policy = filters.code_filter(level, machine), filters.policy(level)
+    numbers, arch = kernel.tables()[machine], filters.ARCHITECTURES[machine]
     special = {rule.syscall for rule in policy.rules}
     names = {number: name for name, number in numbers.items()}
     for number in range(1024):
@@ -56,9 +56,9 @@ def test_every_number_is_answered_as_the_policy_file_says(machine: str, level: s
         assert (name, answer(program, number, arch=arch)) == (name, expected)
 
 
-@pytest.mark.parametrize("machine", seccomp.ARCHITECTURES)
+@pytest.mark.parametrize("machine", filters.ARCHITECTURES)
 def test_arguments_are_looked_at(machine: str) -> None:
-    program, numbers, arch = seccomp.code_filter("namespaces", machine), kernel.TABLES[machine], seccomp.ARCHITECTURES[machine]
+    program, numbers, arch = filters.code_filter("namespaces", machine), kernel.tables()[machine], filters.ARCHITECTURES[machine]
 
     def ask(name: str, *arguments: int) -> str:
         return answer(program, numbers[name], arch=arch, arguments=arguments)
@@ -81,15 +81,15 @@ def test_arguments_are_looked_at(machine: str) -> None:
 
 
 def test_at_the_landlock_level_only_threads_can_be_made() -> None:
-    program, arch = seccomp.code_filter("landlock", "x86_64"), seccomp.ARCHITECTURES["x86_64"]
-    clone = kernel.TABLES["x86_64"]["clone"]
+    program, arch = filters.code_filter("landlock", "x86_64"), filters.ARCHITECTURES["x86_64"]
+    clone = kernel.tables()["x86_64"]["clone"]
     assert answer(program, clone, arch=arch, arguments=(17,)) == "EPERM"
     assert answer(program, clone, arch=arch, arguments=(0x10000,)) == ALLOW
 
 
-@pytest.mark.parametrize("machine", seccomp.ARCHITECTURES)
+@pytest.mark.parametrize("machine", filters.ARCHITECTURES)
 def test_at_the_landlock_level_no_other_process_can_be_named(machine: str) -> None:
-    program, numbers, arch = seccomp.code_filter("landlock", machine), kernel.TABLES[machine], seccomp.ARCHITECTURES[machine]
+    program, numbers, arch = filters.code_filter("landlock", machine), kernel.tables()[machine], filters.ARCHITECTURES[machine]
 
     def ask(name: str, *arguments: int) -> str:
         return answer(program, numbers[name], arch=arch, arguments=arguments)
@@ -102,20 +102,20 @@ def test_at_the_landlock_level_no_other_process_can_be_named(machine: str) -> No
 
 def test_other_gates_kill() -> None:
     for program in (
-        seccomp.code_filter("namespaces", "x86_64"),
-        seccomp.seal_filter("x86_64"),
-        seccomp.template_filter("x86_64"),
+        filters.code_filter("namespaces", "x86_64"),
+        filters.seal_filter("x86_64"),
+        filters.template_filter("x86_64"),
     ):
         assert answer(program, 1, arch=0x40000003) == KILL
-        assert answer(program, 1 | seccomp.X32_BIT, arch=seccomp.ARCHITECTURES["x86_64"]) == KILL
+        assert answer(program, 1 | filters.X32_BIT, arch=filters.ARCHITECTURES["x86_64"]) == KILL
 
 
-@pytest.mark.parametrize("machine", seccomp.ARCHITECTURES)
+@pytest.mark.parametrize("machine", filters.ARCHITECTURES)
 def test_the_two_stacked_filters_are_the_one_filter(machine: str) -> None:
     """A child runs under the template's filter and the seal together: the stricter answer counts."""
-    whole = seccomp.code_filter("namespaces", machine)
-    template, seal = seccomp.template_filter(machine), seccomp.seal_filter(machine)
-    arch = seccomp.ARCHITECTURES[machine]
+    whole = filters.code_filter("namespaces", machine)
+    template, seal = filters.template_filter(machine), filters.seal_filter(machine)
+    arch = filters.ARCHITECTURES[machine]
     for number in range(600):
         for first in (0, 1, 15, 17, 0x10000000, 0x541B):
             for second in (0, 1, 2, 0x541B):
@@ -129,5 +129,5 @@ def test_the_two_stacked_filters_are_the_one_filter(machine: str) -> None:
 
 
 def test_names_in_the_policy_file_exist() -> None:
-    known = {name for table in kernel.TABLES.values() for name in table}
-    assert (seccomp.policy("namespaces").allow | seccomp.setup_calls()) - known == set()
+    known = {name for table in kernel.tables().values() for name in table}
+    assert (filters.policy("namespaces").allow | filters.setup_calls()) - known == set()

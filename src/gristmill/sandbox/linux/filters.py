@@ -1,0 +1,235 @@
+"""The allow-list of system calls as a BPF program, assembled on the host from the policy file next to this one."""
+
+import errno
+import functools
+import struct
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gristmill.sandbox.linux import kernel
+
+POLICY_FILE = Path(__file__).with_name("seccomp.toml")
+ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+X32_BIT = 0x40000000
+
+LOAD, JUMP, EQUAL, GREATER, AT_LEAST, HAS_BITS, RETURN, AND = 0x20, 0x05, 0x15, 0x25, 0x35, 0x45, 0x06, 0x54
+ALLOW, KILL = 0x7FFF0000, 0x80000000
+NUMBER, ARCH, ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
+_ERRNO = 0x00050000
+
+Label = str
+Instruction = tuple[int, int | Label, int | Label, int | Label]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """What one argument of a call must be like."""
+
+    argument: int
+    mask: int = 0xFFFFFFFF
+    only: tuple[int, ...] = ()
+    never: tuple[int, ...] = ()
+    without_bits: int = 0
+    with_bits: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """A call that is allowed for some arguments only: all checks must pass."""
+
+    syscall: str
+    checks: tuple[Check, ...]
+    errno: int = errno.EPERM
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """Which calls are allowed, which only for some arguments, which are answered with a special error."""
+
+    allow: frozenset[str]
+    rules: tuple[Rule, ...]
+    answers: dict[str, int] = field(default_factory=dict[str, int])
+
+
+@functools.cache
+def _file() -> dict[str, Any]:
+    return tomllib.loads(POLICY_FILE.read_text(encoding="utf-8"))
+
+
+def setup_calls() -> frozenset[str]:
+    """The calls that only the template makes."""
+    return frozenset(_file()["setup"]["names"].split())
+
+
+def policy(level: str) -> Policy:
+    """What code may call at ``level``, as the policy file says it."""
+    content = _file()
+    allow = {name for group in content["allow"].values() for name in group.split()}
+    rules = [_read_rule(rule) for rule in content["when"]]
+    if level == "landlock":
+        allow -= set(content["landlock_level"]["without"].split())
+        stricter = [_read_rule(rule) for rule in content["landlock_level"]["when"]]
+        rules = [rule for rule in rules if rule.syscall not in {one.syscall for one in stricter}] + stricter
+    answers = {name: getattr(errno, code) for name, code in content["answer"].items()}
+    return Policy(allow=frozenset(allow), rules=tuple(rules), answers=answers)
+
+
+def _read_rule(rule: dict[str, Any]) -> Rule:
+    checks = tuple(_read_check(check) for check in rule["checks"])
+    return Rule(syscall=rule["syscall"], checks=checks, errno=getattr(errno, rule.get("errno", "EPERM")))
+
+
+def _read_check(check: dict[str, Any]) -> Check:
+    return Check(
+        argument=check["argument"],
+        mask=check.get("mask", 0xFFFFFFFF),
+        only=tuple(check.get("only", ())),
+        never=tuple(check.get("never", ())),
+        without_bits=check.get("without_bits", 0),
+        with_bits=check.get("with_bits", 0),
+    )
+
+
+def code_filter(level: str, machine: str = kernel.MACHINE) -> bytes:
+    """The whole filter of a child."""
+    return _assemble(policy(level), machine)
+
+
+def template_filter(machine: str = kernel.MACHINE) -> bytes:
+    """The filter of the template: what children may do and the set-up calls. Children inherit it."""
+    base = policy("namespaces")
+    setup = setup_calls()
+    rules = tuple(rule for rule in base.rules if rule.syscall not in setup)
+    return _assemble(Policy(allow=base.allow | setup, rules=rules, answers=base.answers), machine)
+
+
+def seal_filter(machine: str = kernel.MACHINE) -> bytes:
+    """The small filter that a child stacks on the inherited one: it takes the set-up calls away."""
+    numbers = kernel.tables()[machine]
+    setup = setup_calls()
+    program = _Program()
+    _head(program, machine)
+    for rule in policy("namespaces").rules:
+        if rule.syscall in setup:
+            _rule(program, numbers[rule.syscall], rule)
+            setup -= {rule.syscall}
+    for name in sorted(setup & set(numbers), key=numbers.__getitem__):
+        program.add(EQUAL, "refuse", 0, numbers[name])
+    program.add(RETURN, k=ALLOW)
+    program.label("refuse")
+    program.add(RETURN, k=_ERRNO | errno.EPERM)
+    return program.build()
+
+
+class _Program:
+    """A BPF program under construction; jump targets may be labels."""
+
+    def __init__(self) -> None:
+        self.code: list[Instruction] = []
+        self.labels: dict[Label, int] = {}
+
+    def add(self, op: int, yes: int | Label = 0, no: int | Label = 0, k: int | Label = 0) -> None:
+        self.code.append((op, yes, no, k))
+
+    def label(self, name: Label) -> None:
+        self.labels[name] = len(self.code)
+
+    def fresh(self) -> Label:
+        return f"at{len(self.code)}.{len(self.labels)}"
+
+    def build(self) -> bytes:
+        out = bytearray()
+        for index, (op, yes, no, k) in enumerate(self.code):
+            out += struct.pack("<HBBI", op, self._distance(yes, index), self._distance(no, index), self._distance(k, index))
+        return bytes(out)
+
+    def _distance(self, target: int | Label, at: int) -> int:
+        return target if isinstance(target, int) else self.labels[target] - at - 1
+
+
+def _head(program: _Program, machine: str) -> None:
+    program.add(LOAD, k=ARCH)
+    program.add(EQUAL, 1, 0, ARCHITECTURES[machine])
+    program.add(RETURN, k=KILL)  # another gate (int 0x80) counts its calls differently
+    program.add(LOAD, k=NUMBER)
+    if machine == "x86_64":
+        program.add(AT_LEAST, 0, 1, X32_BIT)
+        program.add(RETURN, k=KILL)
+
+
+def _rule(program: _Program, number: int, rule: Rule) -> None:
+    end = program.fresh()
+    program.add(EQUAL, 0, end, number)
+    for check in rule.checks:
+        _check(program, check, _ERRNO | rule.errno)
+    program.add(RETURN, k=ALLOW)
+    program.label(end)
+
+
+def _check(program: _Program, check: Check, refuse: int) -> None:
+    program.add(LOAD, k=ARGUMENTS + 8 * check.argument)  # low word: the kernel takes these arguments as 32 bits
+    if check.mask != 0xFFFFFFFF:
+        program.add(AND, k=check.mask)
+    if check.without_bits:
+        program.add(HAS_BITS, 0, 1, check.without_bits)
+        program.add(RETURN, k=refuse)
+    if check.with_bits:
+        program.add(HAS_BITS, 1, 0, check.with_bits)
+        program.add(RETURN, k=refuse)
+    for value in check.never:
+        program.add(EQUAL, 0, 1, value)
+        program.add(RETURN, k=refuse)
+    for place, value in enumerate(check.only):
+        program.add(EQUAL, len(check.only) - place, 0, value)  # past the other values and the refusal
+    if check.only:
+        program.add(RETURN, k=refuse)
+
+
+def _assemble(rules: Policy, machine: str) -> bytes:
+    numbers = kernel.tables()[machine]
+    program = _Program()
+    _head(program, machine)
+    for name, code in rules.answers.items():
+        if name in numbers:
+            program.add(EQUAL, 0, 1, numbers[name])
+            program.add(RETURN, k=_ERRNO | code)
+    for rule in rules.rules:
+        if rule.syscall in numbers:
+            _rule(program, numbers[rule.syscall], rule)
+    allowed = _ranges(sorted(numbers[name] for name in rules.allow if name in numbers))
+    _search(program, allowed)
+    program.label("refuse")
+    program.add(GREATER, 1, 0, max(numbers.values()))
+    program.add(RETURN, k=_ERRNO | errno.EPERM)
+    program.add(RETURN, k=_ERRNO | errno.ENOSYS)
+    return program.build()
+
+
+def _ranges(numbers: list[int]) -> list[tuple[int, int]]:
+    ranges: list[tuple[int, int]] = []
+    for number in numbers:
+        if ranges and ranges[-1][1] == number - 1:
+            ranges[-1] = (ranges[-1][0], number)
+        else:
+            ranges.append((number, number))
+    return ranges
+
+
+def _search(program: _Program, ranges: list[tuple[int, int]]) -> None:
+    """A binary search over the allowed ranges; long jumps go through JUMP, whose offset has 32 bits."""
+    if len(ranges) == 1:
+        low, high = ranges[0]
+        program.add(AT_LEAST, 0, 1, low)
+        program.add(GREATER, 0, 1, high)
+        program.add(JUMP, k="refuse")
+        program.add(RETURN, k=ALLOW)
+        return
+    middle = len(ranges) // 2
+    right = program.fresh()
+    program.add(AT_LEAST, 0, 1, ranges[middle][0])
+    program.add(JUMP, k=right)
+    _search(program, ranges[:middle])
+    program.label(right)
+    _search(program, ranges[middle:])
