@@ -23,7 +23,8 @@ def blocks(language: str) -> list[tuple[str, str]]:
         for number, (kind, text) in enumerate(BLOCK.findall(page.read_text()))
         if kind == language
     ]
-    return [(name, text) for name, text in found if not text.startswith("make ")]
+    # A program for the sandbox and a configuration that names a server to be fetched are shown, not run.
+    return [(name, text) for name, text in found if not text.startswith(("make ", "# program.py", "# gristmill.toml"))]
 
 
 def environment(state: Path) -> dict[str, str]:
