@@ -46,6 +46,14 @@ def test_branches_continue_independently(runtime: BlockingRuntime) -> None:
     assert (branch.state, branch.result, trunk.result) == ("kept", [1, "branch"], [1, "trunk"])
 
 
+def test_a_session_can_be_forked_more_often_than_it_may_have_processes(runtime: BlockingRuntime) -> None:
+    runtime.execute("x = 5", session="bush")
+    for number in range(80):
+        runtime.fork_session("bush", f"twig-{number}")
+        runtime.drop_session(f"twig-{number}")
+    assert runtime.execute("x", session="bush").result == 5
+
+
 def test_a_branch_outlives_its_origin(runtime: BlockingRuntime) -> None:
     runtime.execute("x = 5", session="mother")
     runtime.fork_session("mother", "daughter")

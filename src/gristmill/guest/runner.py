@@ -66,6 +66,7 @@ class Runner:
         self.pid = 0
         self.loop = None
         self.branching = False
+        self.branches = set()
         self.interruptible = False
         self.module = types.ModuleType("__main__")
         self.count = 0
@@ -179,13 +180,21 @@ class Runner:
 
     def _branch(self, fds):
         """Fork this session: the branch takes the state along and speaks on its own channel."""
+        # Branches that have ended still count as processes until someone looks; the agent's own children are its affair.
+        self.branches = {pid for pid in self.branches if os.waitpid(pid, os.WNOHANG)[0] == 0}
         self.branching = True
-        child = os.fork()
+        try:
+            child = os.fork()
+        except OSError:
+            child = -1  # no process left to have: closing the descriptors tells the host
         self.branching = False
         if child:
+            if child > 0:
+                self.branches.add(child)
             for fd in fds:
                 os.close(fd)
             return
+        self.branches = set()
         self.pid = os.getpid()
         self.loop = None
         asyncio.set_event_loop(None)

@@ -225,6 +225,8 @@ class Jail:
 
     def on_end(self, violation: str | None) -> None:
         """The socket is closed, or the child broke the protocol. How it ended, ``on_exit`` will tell."""
+        if self._handles is None and not self.ready.done():
+            self.ready.set_exception(SandboxCrashed("the session could not be forked: it may have no process left to use"))
         if violation:
             self._finish(Ending(crash=f"protocol violation: {violation}"))
             self.kill()

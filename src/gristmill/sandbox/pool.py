@@ -163,12 +163,15 @@ class LinuxPool:
         return None
 
     async def _spawn(self, limits: Limits, **kind: Any) -> Jail:
-        async with asyncio.timeout(SPAWN_SECONDS):
-            try:
-                return await self._spawn_from(await self._running_template(), limits, **kind)
-            except SandboxError:
-                # The template may have been killed while we asked, known to us or not yet: one more try.
-                return await self._spawn_from(await self._running_template(), limits, **kind)
+        try:
+            async with asyncio.timeout(SPAWN_SECONDS):
+                try:
+                    return await self._spawn_from(await self._running_template(), limits, **kind)
+                except SandboxError:
+                    # The template may have been killed while we asked, known to us or not yet: one more try.
+                    return await self._spawn_from(await self._running_template(), limits, **kind)
+        except TimeoutError:
+            raise SandboxUnavailable(f"no sandbox was ready within {SPAWN_SECONDS:.0f} s") from None
 
     async def _spawn_from(
         self, template: Template, limits: Limits, *, workspace: Path | None = None, keep: bool = False, train: bool = False

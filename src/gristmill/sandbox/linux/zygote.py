@@ -51,6 +51,7 @@ class Template:
 
     def __init__(self, control: socket.socket, order: dict[str, Any]) -> None:
         self.control = control
+        self.pid = os.getpid()
         self.namespaced = order["level"] == "namespaces"
         self.children: dict[int, int] = {}  # pid -> request id
         self.runner = _load_guest(order)
@@ -115,8 +116,12 @@ class Template:
 
     def _become_child(self, order: dict[str, Any], channel: int, output: int) -> None:
         try:
+            self.control.close()  # while we held it, the host could not see that the template has died
             _signal.set_wakeup_fd(-1)
             _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
+            namespaces.die_with_parent()
+            if not self.namespaced and os.getppid() != self.pid:
+                os._exit(0)  # orphaned before the kernel could be told to end us with our parent
             house = {"wanted": order["keep"], "worker": 0}
             self.child_steps.walk({**order["values"], "channel": channel, "output": output, "house": house})
             if house["worker"]:
