@@ -244,7 +244,8 @@ def test_the_template_keeps_no_more_descriptors_than_it_began_with(narrow: Wall)
     for _ in range(20):
         narrow.run("import os\n[os.open('/dev/null', 0) for _ in range(50)]")
     _template_pid(narrow)
-    assert abs(len(os.listdir(f"/proc/{template}/fd")) - before) <= 2
+    # A child being made has three of them open for a moment; twenty runs that leaked would leave far more.
+    assert abs(len(os.listdir(f"/proc/{template}/fd")) - before) <= 6
     assert len(os.listdir(f"/proc/{template}/task")) == 1
 
 

@@ -299,8 +299,12 @@ class Jail:
         run.cpu_seconds = tree.cpu_seconds(processes) - run.cpu_before
         if run.cpu_seconds > limits.cpu_seconds:
             return "cpu_seconds"
-        # Without a cgroup nobody else counts.
-        if handles.group is None and tree.exceeds(processes, limits.memory_mb << 20, base=self._base_bytes):
+        # Version 1 kills one process of the group and lets the others go on; without a cgroup nobody else counts.
+        if handles.group is not None:
+            too_much = handles.group.was_out_of_memory()
+        else:
+            too_much = tree.exceeds(processes, limits.memory_mb << 20, base=self._base_bytes)
+        if too_much:
             return "memory_mb"
         return self.watch() if self.watch else None
 
