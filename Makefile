@@ -5,10 +5,10 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
 
-.PHONY: help setup demo test unit servers check docs attack bench clean
+.PHONY: help setup demo test unit servers check docs attack bench bench-search clean
 
 help:    ## show this
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 setup: $(STAMP)    ## create .venv and install the package and what the repo needs
 
@@ -42,6 +42,9 @@ attack: setup    ## attack tests, as root (where we are root) and as an unprivil
 
 bench: setup    ## measure against peers and floors; writes bench/out/*.json
 	$(BIN)/python -m bench.run
+
+bench-search: setup    ## search quality and cost on the dev sets, against baselines; needs the benchmark data
+	$(BIN)/python bench/search.py
 
 clean:    ## remove what the targets made
 	rm -rf $(VENV) .tools bench/out .pytest_cache .ruff_cache .hypothesis
