@@ -205,6 +205,11 @@ def test_a_fork_made_by_the_code_does_not_speak_for_it(runtime: BlockingRuntime)
     assert (outcome.status, outcome.result) == ("ok", "parent")
 
 
+def test_code_that_patches_its_own_interpreter_still_gets_its_report(runtime: BlockingRuntime) -> None:
+    outcome = runtime.execute("import json, os\njson.dumps = lambda *a, **k: 'x'\nos.getpid = lambda: 0\nprint('done')\n1 / 0")
+    assert (outcome.status, outcome.error_type, outcome.output) == ("failed", "ZeroDivisionError", "done\n")
+
+
 def test_context_is_a_read_only_object(runtime: BlockingRuntime) -> None:
     code = "try:\n    context.user_id = 2\nexcept AttributeError as error:\n    refused = str(error)\n[context.user_id, context['user_id'], refused]"
     assert runtime.execute(code, context={"user_id": 7}).result == [7, 7, "context is read-only"]

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from gristmill.errors import LimitExceeded, UnknownSession
+from gristmill.errors import Refused, UnknownSession
 from gristmill.model import Limits
 from gristmill.sandbox.base import Pool, Sandbox, same_seal
 
@@ -58,12 +58,13 @@ class Kept:
 
         Raises:
             UnknownSession: no interpreter is kept under that name.
+            Refused: the branch's name is taken.
         """
         kept = self._by_name.get(name)
         if kept is None or not kept.sandbox.alive:
             raise UnknownSession(f"session {name!r} keeps no live interpreter to fork: run something in it first")
         if branch in self._by_name:
-            raise LimitExceeded(f"session {branch!r} exists already: choose another name", limit="sessions", value=1)
+            raise Refused(f"session {branch!r} exists already: choose another name", rule="session.exists")
         async with self._lock(name):
             forked = await kept.sandbox.fork()
         self._by_name[branch] = _Kept(forked, kept.limits, self._clock())

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gristmill.errors import LimitExceeded, UnknownSession
+from gristmill.errors import Refused, UnknownSession
 from gristmill.model import Limits
 from gristmill.sandbox.kept import KeepRules, Kept
 from gristmill.testing import FakePool
@@ -119,7 +119,7 @@ def test_forks_need_an_origin_and_a_free_name() -> None:
             await kept.fork("a", "b")
         await use(kept, "a")
         await kept.fork("a", "b")
-        with pytest.raises(LimitExceeded):
+        with pytest.raises(Refused):
             await kept.fork("a", "b")
 
     asyncio.run(test())
