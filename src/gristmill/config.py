@@ -197,7 +197,7 @@ def _read_client(text: str, path: Path) -> dict[str, Any]:
     found = read_client_config(text, file=path.name)
     if found.secrets:
         names = ", ".join(secret.name for secret in found.secrets)
-        raise ConfigError(f"{path} holds secrets in plain text ({names}); `gristmill import {path}` moves them to the keyring")
+        raise ConfigError(f"{path} holds secrets in plain text ({names}): write a reference such as ${{env:NAME}} instead")
     return {"servers": {name: server.model_dump(exclude_unset=True) for name, server in found.servers.items()}}
 
 

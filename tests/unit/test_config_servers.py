@@ -46,7 +46,7 @@ def test_a_clients_own_file_is_taken_as_servers(tmp_path: Path) -> None:
 def test_a_clients_file_with_a_plain_secret_is_not_started_and_not_quoted(tmp_path: Path) -> None:
     file = tmp_path / "mcp.json"
     file.write_text('{"mcpServers": {"gh": {"command": "x", "env": {"GH_TOKEN": "ghp_abcdef"}}}}')
-    with pytest.raises(ConfigError, match="gristmill import") as caught:
+    with pytest.raises(ConfigError, match="write a reference such as") as caught:
         load_config(file)
     assert "ghp_abcdef" not in str(caught.value)
 

@@ -43,7 +43,9 @@ def translate(error: BaseException, server: str) -> Error:
     if isinstance(leaf, TimeoutError | httpx2.TimeoutException):
         return UpstreamTimeout(f"{server} did not answer in time")
     if isinstance(leaf, OAuthFlowError):
-        return UpstreamUnavailable(f"{server} wants a login ({one_line(str(leaf))}); run `gristmill login {server}`")
+        return UpstreamUnavailable(
+            f"{server} wants a login ({one_line(str(leaf))}); log in once with gristmill.upstream.build.login"
+        )
     if isinstance(leaf, InputRequiredRoundsExceededError):
         return UpstreamError(f"{server} kept asking for input and never answered the call")
     if isinstance(leaf, httpx2.StreamError):
