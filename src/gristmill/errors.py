@@ -6,6 +6,7 @@
     ├── NotFound        UnknownTool · UnknownSession · UnknownSkill
     ├── Refused         CodeRefused · CallRefused               carries .rule
     ├── LimitExceeded                              carries .limit and .value
+    ├── StoreUnavailable                           nothing was recorded
     └── SandboxError    SandboxUnavailable (we never run without) · SandboxCrashed
 
 The agent's own exception is not in this tree: it is an ``Outcome`` with ``status="failed"``.
@@ -115,6 +116,12 @@ class LimitExceeded(Error):
         super().__init__(message)
         self.limit = limit
         self.value = value
+
+
+class StoreUnavailable(Error):
+    """The database could not be read or written; what was to be recorded is not."""
+
+    code = "store.unavailable"
 
 
 class SandboxError(Error):

@@ -7,7 +7,9 @@ from typing import Any, Literal, Protocol
 Json = Any
 """A JSON value. Its shape comes from strangers (agents, servers), so no static type can be more honest."""
 
-Status = Literal["ok", "failed", "refused", "limited", "crashed"]
+Status = Literal["ok", "failed", "refused", "limited", "crashed", "awaiting_approval"]
+Effect = Literal["allow", "ask", "deny"]
+Strategy = Literal["summarize", "head_tail", "sample", "schema_only", "full"]
 Isolation = Literal["namespaces", "landlock"]
 State = Literal["fresh", "kept"]
 
@@ -32,6 +34,14 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """How many tokens of an outcome may go back; what does not fit stays in the workspace."""
+
+    output_tokens: int = 500
+    result_tokens: int = 2_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Execution:
     """One request to execute code."""
 
@@ -40,6 +50,10 @@ class Execution:
     session: str | None = None
     limits: Limits = field(default_factory=Limits)
     context: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    caller: str = "local"
+    resume: str | None = None
+    budget: Budget | None = None
+    strategy: Strategy | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +85,50 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedCall:
+    """A call that waits for approval: number in the plan, tool, arguments as an approver may see them, and why it asks."""
+
+    number: int
+    tool: str
+    arguments: Mapping[str, Json]
+    rule: str
+    hash: str
+    needs_approval: bool = True
+    was_lost: bool = False
+    """It was sent before and its answer was lost: approving it may do it twice."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a run wants to do and may not do without approval; ``stopped`` says why the plan ends early, if it does."""
+
+    id: str
+    execution: str
+    calls: tuple[PlannedCall, ...]
+    expires: float
+    stopped: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """What a resumed run took from the journal instead of calling again; ``diverged`` names recorded calls it did not make."""
+
+    of: str
+    answered: int = 0
+    diverged: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """A part of an outcome that did not fit its budget: where it is, how large, and one line of code to look at it."""
+
+    part: Literal["output", "result", "error"]
+    path: str | None
+    tokens: int
+    how: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """What goes back to the caller. ``success`` is true only for ``status == "ok"``."""
 
@@ -89,6 +147,11 @@ class Outcome:
     truncated: bool
     state: State
     session: str | None = None
+    advice: tuple[str, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    plan: Plan | None = None
+    replay: Replay | None = None
+    tokens_saved: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +181,7 @@ class ToolCall:
     positional: tuple[Json, ...] = ()
     execution: str = ""
     session: str | None = None
+    caller: str = "local"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
