@@ -1,4 +1,4 @@
-"""What a room may ask of the database. SQL is written once, in the part that SQLite and PostgreSQL share, with ``?`` for values."""
+"""What a room may ask of the database. SQL is written once, in what SQLite and PostgreSQL share, with ``?`` for values."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
