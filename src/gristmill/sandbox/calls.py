@@ -38,7 +38,7 @@ class Calls:
         self.tools[call.tool] = None
         outgoing = ToolCall(
             id=self.count, tool=call.tool, arguments=call.arguments, positional=tuple(call.positional),
-            execution=self._job.execution, session=self._job.session,
+            execution=self._job.execution, session=self._job.session, caller=self._job.caller,
         )  # fmt: skip
         self._emit(CallStarted(execution=self._job.execution, call=outgoing.id, tool=call.tool))
         self._tasks[call.id] = self._loop.create_task(self._answer(call.id, outgoing))
@@ -78,6 +78,8 @@ class Calls:
 
 
 def _value_frame(number: int, result: ToolResult) -> bytes:
+    if result.planned is not None:
+        return bridge.encode("planned", number, result.planned)
     try:
         return bridge.encode("value", number, result.value)
     except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
