@@ -77,7 +77,7 @@ async def test_a_call_that_was_sent_and_never_answered_is_left_open(journal: Jou
 async def test_a_failed_call_may_be_sent_again(journal: Journal, store: Database) -> None:
     await journal.sent(WRITE)
     journal.failed(WRITE)
-    (failed,) = [entry for entry in await _loaded(journal, store)]
+    (failed,) = await _loaded(journal, store)
     assert failed.state == "failed"
     await journal.sent(replace(WRITE, attempt=failed.attempt))
     journal.done(failed, "now it is")
