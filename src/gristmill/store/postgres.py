@@ -16,6 +16,12 @@ CONNECT_SECONDS = 10
 LOCK_SECONDS = 10
 """How long another process may write before we say so."""
 STATEMENT_SECONDS = 30
+TIMEOUTS = {
+    "statement_timeout": STATEMENT_SECONDS,
+    "lock_timeout": LOCK_SECONDS,
+    # A process that was stopped while it held the writer's lock must not stop all others.
+    "idle_in_transaction_session_timeout": STATEMENT_SECONDS,
+}
 WRITER_LOCK = 0x6772_6973_746D_696C
 """The advisory lock that makes a connection the one writer; the letters of our name."""
 
@@ -42,10 +48,8 @@ class Postgres(Driver):
         connection.adapters.register_loader("numeric", _Number)
         connection.adapters.register_loader("bool", _Claim)
         connection.adapters.register_dumper(bool, IntDumper)
-        connection.execute(f"SET statement_timeout = {STATEMENT_SECONDS * 1000}")
-        connection.execute(f"SET lock_timeout = {LOCK_SECONDS * 1000}")
-        # A process that was stopped while it held the writer's lock must not stop all others.
-        connection.execute(f"SET idle_in_transaction_session_timeout = {STATEMENT_SECONDS * 1000}")
+        for setting, seconds in TIMEOUTS.items():
+            connection.execute("SELECT set_config(%s, %s, false)", (setting, f"{seconds}s"))
         return connection
 
     def begin(self) -> tuple[str, ...]:

@@ -49,4 +49,3 @@ def postgres_url(postgres_server: postgres.Server) -> str:
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     is_file = request.param == "sqlite"
     return Place(tmp_path, None if is_file else request.getfixturevalue("postgres_url"))
-
