@@ -13,8 +13,10 @@ pytestmark = pytest.mark.anyio
 
 TABLES = ("CREATE TABLE IF NOT EXISTS things (name TEXT PRIMARY KEY, size INTEGER)",)
 CUT_AT_COMMIT = (
-    "CREATE FUNCTION cut() RETURNS trigger LANGUAGE plpgsql AS "
-    "'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END'",
+    (
+        "CREATE FUNCTION cut() RETURNS trigger LANGUAGE plpgsql AS "
+        "'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END'"
+    ),
     "CREATE CONSTRAINT TRIGGER cut AFTER INSERT ON things DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION cut()",
 )
 
