@@ -14,6 +14,7 @@ from typing import Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from gristmill.config_mask import FlowsConfig, MaskConfig
 from gristmill.config_records import RecordsConfig
 from gristmill.config_servers import REFERENCE, ServersConfig, looks_secret
 from gristmill.errors import ConfigError
@@ -146,6 +147,10 @@ class Config(_Section):
     """Tool servers by name. Empty offers no tools."""
     sandbox: SandboxConfig = SandboxConfig()
     """Where code runs."""
+    mask: MaskConfig = MaskConfig()
+    """Personal data and secrets are replaced by placeholders."""
+    flows: FlowsConfig = FlowsConfig()
+    """What may not go from one server to another."""
     store: StoreConfig = StoreConfig()
     """Where state lives."""
     records: RecordsConfig = RecordsConfig()
