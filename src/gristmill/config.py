@@ -13,6 +13,9 @@ from typing import Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from gristmill.config_guard import GuardConfig
+from gristmill.config_policy import PolicyConfig
+from gristmill.config_quota import QuotaConfig
 from gristmill.config_servers import ServersConfig
 from gristmill.errors import ConfigError
 from gristmill.model import Limits
@@ -124,6 +127,12 @@ class Config(_Section):
     """Where code runs."""
     store: StoreConfig = StoreConfig()
     """Where state lives."""
+    policy: PolicyConfig = PolicyConfig()
+    """Which tool calls may leave."""
+    quota: QuotaConfig = QuotaConfig()
+    """How much may leave in a while."""
+    guard: GuardConfig = GuardConfig()
+    """House rules for code."""
 
     @property
     def state_dir(self) -> Path:
