@@ -223,7 +223,7 @@ def _walk(arguments: Mapping[str, Json], parts: list[str | int]) -> Json:
             value = cast("list[Json]", value)[part]
         else:
             return MISSING
-    return cast("Json", value)
+    return value
 
 
 def _joined(join: Callable[[Json, Callable[[], Json]], Truth], left: _Value, right: _Value) -> _Value:

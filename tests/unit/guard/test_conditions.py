@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from gristmill.errors import ConfigError
 from gristmill.guard.conditions import Condition
 
-HOLDS = [
+HOLDS: list[tuple[str, dict[str, Any]]] = [
     ("amount < 100", {"amount": 99.5}),
     ("amount <= -1", {"amount": -1}),
     ('repo in ["a", "b"]', {"repo": "b"}),
@@ -44,7 +44,7 @@ def test_a_condition_that_holds_is_true_and_its_opposite_false(text: str, argume
     assert (Condition.parse(text).holds(arguments), Condition.parse(f"not ({text})").holds(arguments)) == (True, False)
 
 
-UNKNOWN = [
+UNKNOWN: list[tuple[str, dict[str, Any]]] = [
     ("amount < 100", {}),
     ("amount < 100", {"amount": "5"}),
     ("amount < 100", {"amount": True}),
