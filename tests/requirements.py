@@ -66,7 +66,7 @@ REQUIREMENTS = (
     _threat(35, "hostile tool names never become paths", _CATALOG),
     _threat(36, "hostile schemas cost neither time nor network", _CATALOG),
     _threat(37, "catalogue floods and misbehaving servers are bounded", _CATALOG),
-    _threat(38, "a changed or shadowing definition is noticed", _CATALOG),
+    _threat(38, "a changed or shadowing definition is noticed"),
     _threat(39, "tool results reach the model only as marked, capped values", _GUARD),
     _threat(40, "servers cannot phish for tokens or make the gateway fetch addresses", _CATALOG),
     _threat(41, "stdio servers run in a profile of their own", _CATALOG),

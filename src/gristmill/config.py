@@ -14,7 +14,10 @@ from typing import Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from gristmill.config_guard import GuardConfig
 from gristmill.config_mask import FlowsConfig, MaskConfig
+from gristmill.config_policy import PolicyConfig
+from gristmill.config_quota import QuotaConfig
 from gristmill.config_records import RecordsConfig
 from gristmill.config_servers import REFERENCE, ServersConfig, looks_secret
 from gristmill.errors import ConfigError
@@ -155,6 +158,12 @@ class Config(_Section):
     """Where state lives."""
     records: RecordsConfig = RecordsConfig()
     """What is recorded, and for how long."""
+    policy: PolicyConfig = PolicyConfig()
+    """Which tool calls may leave."""
+    quota: QuotaConfig = QuotaConfig()
+    """How much may leave in a while."""
+    guard: GuardConfig = GuardConfig()
+    """House rules for code."""
 
     @property
     def state_dir(self) -> Path:
