@@ -14,6 +14,7 @@ from typing import Any, Literal, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from gristmill.config_servers import ServersConfig
+from gristmill.config_shaping import ShapingConfig
 from gristmill.errors import ConfigError
 from gristmill.model import Limits
 
@@ -124,6 +125,8 @@ class Config(_Section):
     """Where code runs."""
     store: StoreConfig = StoreConfig()
     """Where state lives."""
+    shaping: ShapingConfig = ShapingConfig()
+    """What goes back to the model."""
 
     @property
     def state_dir(self) -> Path:
