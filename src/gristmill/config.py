@@ -20,6 +20,7 @@ from gristmill.config_policy import PolicyConfig
 from gristmill.config_quota import QuotaConfig
 from gristmill.config_records import RecordsConfig
 from gristmill.config_servers import REFERENCE, ServersConfig, looks_secret
+from gristmill.config_shaping import ShapingConfig
 from gristmill.errors import ConfigError
 from gristmill.model import Limits
 
@@ -164,6 +165,8 @@ class Config(_Section):
     """How much may leave in a while."""
     guard: GuardConfig = GuardConfig()
     """House rules for code."""
+    shaping: ShapingConfig = ShapingConfig()
+    """What goes back to the model."""
 
     @property
     def state_dir(self) -> Path:

@@ -7,20 +7,10 @@ from gristmill.config_policy import PolicyConfig
 from gristmill.config_servers import RESERVED_NAMES
 from gristmill.errors import CallRefused
 from gristmill.guard.rules import STRICTNESS, Rule, read_rules
-from gristmill.model import Effect, Tool, ToolCall
+from gristmill.model import Decision, Effect, Tool, ToolCall
 
 MOST_REMEMBERED = 20_000
 """Decisions kept, and tools whose rules are kept: names come from code, which must not fill our memory."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
-    """What becomes of a call, by which rule, for how long its answer may be kept, and whether the tool is known to only read."""
-
-    effect: Effect
-    rule: str
-    cache_seconds: float = 0.0
-    read_only: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

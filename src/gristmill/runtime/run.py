@@ -3,11 +3,12 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
 from gristmill.guard.approvals import Grant
+from gristmill.guard.redact import Redactor
 from gristmill.model import Decision, Execution, Json, PlannedCall, ToolCall
 
 PLANNED = "$planned"
@@ -34,10 +35,6 @@ class Recorded:
     attempt: int = 0
 
 
-def _same(value: Json) -> Json:
-    return value
-
-
 @dataclass(slots=True, kw_only=True)
 class Run:
     """One pass through a program. ``root`` is the first execution of a chain of resumed ones; they share a journal."""
@@ -47,18 +44,32 @@ class Run:
     recorded: Mapping[CallKey, Recorded] = field(default_factory=dict[CallKey, Recorded])
     grants: tuple[Grant, ...] = ()
     dry_run: bool = False
-    reveal: Callable[[Json], Json] = _same
-    """Masks become what they stand for: for rules and checks, never for records."""
-    show: Callable[[Json], Json] = _same
-    """Arguments as people may see them."""
+    redactor: Redactor | None = None
 
     planned: list[PlannedCall] = field(default_factory=list[PlannedCall])
+    names: dict[int, str] = field(default_factory=dict[int, str])
+    """Tools of calls under their proper names."""
     decisions: dict[int, Decision] = field(default_factory=dict[int, Decision])
     answered: set[CallKey] = field(default_factory=set[CallKey])
     results: dict[int, Json] = field(default_factory=dict[int, Json])
     """Results of approved calls by their number in the plan: later ones may refer to them."""
     _keys: dict[int, CallKey] = field(default_factory=dict[int, CallKey])
     _seen: Counter[str] = field(default_factory=Counter[str])
+
+    def again(self, recorded: Mapping[CallKey, Recorded], grants: tuple[Grant, ...]) -> "Run":
+        """The same program once more, with everything that was called and decided meanwhile."""
+        return Run(
+            execution=self.execution, root=self.root, recorded=recorded, grants=grants, dry_run=self.dry_run,
+            redactor=self.redactor,
+        )  # fmt: skip
+
+    def reveal(self, value: Json) -> Json:
+        """Masks become what they stand for: for rules and checks, never for records."""
+        return value if self.redactor is None else self.redactor.unmask(value)
+
+    def show(self, value: Json) -> Json:
+        """``value`` as people may see it."""
+        return value if self.redactor is None else self.redactor.mask(value)
 
     def key(self, call: ToolCall) -> CallKey:
         """Who this call is in the journal; asked once it has its proper names."""

@@ -9,8 +9,8 @@ from pydantic import ValidationError
 
 from gristmill.config_policy import PolicyConfig, RuleConfig
 from gristmill.errors import ConfigError
-from gristmill.guard.policy import Considered, Decision, Policy
-from gristmill.model import Effect, Tool, ToolCall
+from gristmill.guard.policy import Considered, Policy
+from gristmill.model import Decision, Effect, Tool, ToolCall
 
 ORDER: dict[Effect, int] = {"allow": 0, "ask": 1, "deny": 2}
 READS = Tool(server="crm", name="get", annotations={"readOnlyHint": True})

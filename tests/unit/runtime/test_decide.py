@@ -34,7 +34,7 @@ class Program:
 
     def __init__(self, run: Run, decide: Callable[[ToolCall, Tool | None], Decision] = _by_annotation) -> None:
         self.run, self.left = run, list[tuple[str, Mapping[str, Any]]]()
-        self._layer = Decide(run, TOOLS.__getitem__, decide)
+        self._layer = Decide(run, TOOLS.__getitem__, decide, lambda call, decision: CallRefused(call.tool, rule=decision.rule))
         self._number = 0
 
     def call(self, tool: str, **arguments: Any) -> ToolResult:

@@ -1,0 +1,54 @@
+"""One part of a report brought within its tokens, what is said about the rest included."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gristmill.model import Json
+from gristmill.shaping.measure import count, count_about
+from gristmill.shaping.shaped import LeftOut, Part
+from gristmill.shaping.spill import Kept, cost, left_out, shortened
+
+HANDLE_TOKENS = 70
+"""A first guess at what the line about the rest costs."""
+TRIES = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """A part made short: as a value, as the text that is counted, and the line that looks at more."""
+
+    value: Json
+    text: str
+    how: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """A part as it goes back, and what did not."""
+
+    value: Json
+    left: LeftOut | None = None
+
+
+Make = Callable[[int], Made]
+"""Makes the part short enough for so many tokens, or as short as it can."""
+
+
+def fit(part: Part, whole: str, kept: Kept, tokens: int, make: Make) -> Piece:
+    """``make`` with the room that is left once the rest is named; without the suggestion if there is no room for it."""
+    total = count_about(whole)
+
+    def named(made: Made) -> LeftOut:
+        return left_out(part, kept, made.how, tokens=total.number - count(made.text), exact=total.exact)
+
+    room = max(1, tokens - HANDLE_TOKENS)
+    for _ in range(TRIES):
+        made = make(room)
+        left = named(made)
+        over = count(made.text) + cost(left) - tokens
+        if over <= 0:
+            return Piece(value=made.value, left=left)
+        room = max(1, room - over - 1)
+    made = make(1)
+    left = named(made)
+    return Piece(value=made.value, left=left if count(made.text) + cost(left) <= tokens else shortened(left))
