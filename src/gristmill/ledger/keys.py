@@ -12,13 +12,15 @@ FILE = "ledger.key"
 SHORTEST = 32
 
 
-def load_key(folder: Path, configured: str | None = None) -> bytes:
+def load_key(folder: Path, configured: str | None = None, *, make: bool = True) -> bytes:
     """The master key: ``configured`` if given (several machines share it so), else the file in ``folder``, made if missing.
 
+    Who only reads asks not to ``make`` one: a new key would match no signature.
+
     Raises:
-        ConfigError: the key is too short, or the file can be read by others.
+        ConfigError: the key is too short or missing, or the file can be read by others.
     """
-    key = configured.encode() if configured is not None else _from_file(folder / FILE)
+    key = configured.encode() if configured is not None else _from_file(folder / FILE, make)
     if len(key) < SHORTEST:
         raise ConfigError(f"the ledger's key is shorter than {SHORTEST} bytes; make one with `openssl rand -hex 32`")
     return key
@@ -34,8 +36,10 @@ def name_of(key: bytes) -> str:
     return hashlib.sha256(b"name " + key).hexdigest()[:8]
 
 
-def _from_file(path: Path) -> bytes:
+def _from_file(path: Path, make: bool) -> bytes:
     if not path.exists():
+        if not make:
+            raise ConfigError(f"{path} is missing: without the key that signed the records they cannot be checked")
         _make(path)
     if path.stat().st_mode & 0o077:
         raise ConfigError(f"{path} can be read by others: chmod 600 it, and make a new one if others had access")
