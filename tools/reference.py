@@ -13,6 +13,7 @@ import gristmill
 from gristmill import errors, events
 from gristmill.config import Config
 from gristmill.config_servers import ServerConfig
+from gristmill.ledger.metrics import METRICS
 from gristmill.model import Outcome
 from gristmill.serve.cli.app import app
 from gristmill.serve.problems import EXIT_CODES, STATUS_EXIT_CODES
@@ -89,6 +90,15 @@ def python_page() -> str:
     return "\n".join([*lines, "", "## Outcome", "", f"Fields, in the library and in every JSON: {fields}.", ""])
 
 
+def metrics_page() -> str:
+    """Every metric with its labels."""
+    rows = [
+        f"| `{one.name}` | {one.shape} | {', '.join(f'`{label}`' for label in one.labels)} | {one.meaning} |" for one in METRICS
+    ]
+    note = "Text format of Prometheus. A histogram also has `_bucket`, `_count` and `_sum`."
+    return "\n".join(["# Metrics", "", note, "", "| name | kind | labels | meaning |", "|---|---|---|---|", *rows, ""])
+
+
 def cli_page() -> str:
     """Every verb with its help."""
     lines = ["# Command line", ""]
@@ -114,7 +124,14 @@ def _first(thing: object) -> str:
 
 def main() -> None:
     """Write or check."""
-    made = {"config": config_page(), "errors": errors_page(), "events": events_page(), "python": python_page(), "cli": cli_page()}
+    made = {
+        "config": config_page(),
+        "errors": errors_page(),
+        "events": events_page(),
+        "python": python_page(),
+        "cli": cli_page(),
+        "metrics": metrics_page(),
+    }
     stale = [
         name for name, text in made.items() if not (PAGES / f"{name}.md").exists() or (PAGES / f"{name}.md").read_text() != text
     ]

@@ -10,11 +10,14 @@ from gristmill.config_servers import REFERENCE
 from gristmill.errors import NotFound, StoreUnavailable
 from gristmill.ledger.audit import Audit
 from gristmill.ledger.audit_rows import AUDIT_TABLES
+from gristmill.ledger.entries import AuditEntry, AuditFilter, AuditTree, Verified
 from gristmill.ledger.keys import load_key
 from gristmill.store.database import Database
 from gristmill.store.open import FILE, open_store
 from gristmill.upstream.keyrings import find_keyring
 from gristmill.upstream.secrets import Secrets, no_keyring
+
+__all__ = ["Audit", "AuditEntry", "AuditFilter", "AuditTree", "Verified", "ledger_key", "open_config_store", "open_records"]
 
 
 @asynccontextmanager

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from gristmill import __version__
-from gristmill.serve.cli import demo, describe, doctor, packages, run, search, tools
+from gristmill.serve.cli import audit, demo, describe, doctor, packages, run, search, tools
 
 app = typer.Typer(
     name="gristmill",
@@ -24,6 +24,7 @@ app.command("describe")(describe.describe)
 app.command("doctor")(doctor.doctor)
 app.command("demo")(demo.demo)
 app.add_typer(packages.app, name="packages")
+app.add_typer(audit.app, name="audit")
 
 
 def _version(value: bool) -> None:
