@@ -14,6 +14,7 @@ from typing import Any, Literal, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from gristmill.config_servers import ServersConfig
+from gristmill.config_session import SessionsConfig, SkillsConfig
 from gristmill.errors import ConfigError
 from gristmill.model import Limits
 
@@ -124,6 +125,10 @@ class Config(_Section):
     """Where code runs."""
     store: StoreConfig = StoreConfig()
     """Where state lives."""
+    sessions: SessionsConfig = SessionsConfig()
+    """What is kept of sessions, and for how long."""
+    skills: SkillsConfig = SkillsConfig()
+    """Functions that code saves for later."""
 
     @property
     def state_dir(self) -> Path:

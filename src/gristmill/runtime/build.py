@@ -10,8 +10,10 @@ from gristmill.config import Config, SandboxConfig
 from gristmill.config_servers import RESERVED_NAMES
 from gristmill.errors import ConfigError, SandboxUnavailable
 from gristmill.model import Isolation
+from gristmill.runtime.answer_session import AnswerSession
 from gristmill.runtime.broker import call_layers
 from gristmill.runtime.discover import Discovery
+from gristmill.runtime.keeping import open_keeping
 from gristmill.runtime.library import Library
 from gristmill.runtime.rooms import Rooms
 from gristmill.sandbox.kept import KeepRules, Kept
@@ -35,15 +37,20 @@ async def open_rooms(config: Config, tools: Mapping[str, Function]) -> AsyncGene
         ConfigError: a package that code may import is not installed.
     """
     workspaces = Workspaces(root=config.state_dir / "workspaces", uid=NOBODY, gid=NOBODY)
-    async with _upstreams(config, tools) as upstreams, _library(config, upstreams) as library:
+    async with (
+        open_keeping(config) as keeping,
+        _upstreams(config, tools) as upstreams,
+        _library(config, upstreams) as library,
+    ):
         discovery = Discovery(upstreams, library)
+        session = AnswerSession(keeping, library.find)
         pool = await open_pool(config)
         kept = Kept(pool, keep_rules(config.sandbox))
         sweeper = asyncio.create_task(kept.sweep_forever())
         try:
             yield Rooms(
                 config=config, pool=pool, kept=kept, workspaces=workspaces, upstreams=upstreams, library=library,
-                discovery=discovery, layers=call_layers(library, discovery),
+                discovery=discovery, keeping=keeping, layers=(session, *call_layers(library, discovery)),
             )  # fmt: skip
         finally:
             sweeper.cancel()

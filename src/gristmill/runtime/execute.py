@@ -47,8 +47,11 @@ async def _sandbox(rooms: Rooms, execution: Execution) -> AsyncGenerator[Sandbox
         async with rooms.pool.lease(execution.limits) as sandbox:
             yield sandbox
     else:
-        workspace = partial(rooms.workspaces.of, execution.session)
-        async with rooms.kept.use(execution.session, execution.limits, workspace) as sandbox:
+        key = execution.session
+        if rooms.keeping is not None:
+            key = (await rooms.keeping.sessions.open(execution.session, caller=execution.caller)).key
+        workspace = partial(rooms.workspaces.of, key)
+        async with rooms.kept.use(key, execution.limits, workspace) as sandbox:
             yield sandbox
 
 

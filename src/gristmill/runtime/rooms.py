@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from gristmill.config import Config
 from gristmill.model import Layer
 from gristmill.runtime.discover import Discovery
+from gristmill.runtime.keeping import Keeping
 from gristmill.runtime.library import Library
 from gristmill.sandbox.base import Pool
 from gristmill.sandbox.kept import Kept
@@ -23,4 +24,5 @@ class Rooms:
     upstreams: Upstreams
     library: Library
     discovery: Discovery
+    keeping: Keeping | None = None
     layers: tuple[Layer, ...] = ()
