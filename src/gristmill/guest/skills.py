@@ -68,7 +68,12 @@ def delete(name, level="session"):
 
 def load_module(name):
     """The newest version as the module ``skills.<name>``."""
-    found = CALLS.value("gristmill.skill_source", {"name": name, "version": None})
+    try:
+        found = CALLS.value("gristmill.skill_source", {"name": name, "version": None})
+    except Exception as error:
+        if getattr(error, "code", "") == "not_found.skill":
+            raise ImportError(f"{error}; skills.list() shows what there is") from None
+        raise
     return _module(name, found["source"], f"version {found['version']}")
 
 
@@ -78,19 +83,24 @@ def __getattr__(name):
         raise AttributeError(name)
     try:
         module = load_module(name)
-    except Exception as error:
-        if getattr(error, "code", "") == "not_found.skill":
-            raise AttributeError(f"{error}; skills.list() shows what there is") from None
-        raise
+    except ImportError as error:
+        raise AttributeError(str(error)) from None
     function = getattr(module, name)
     globals()[name] = function
     return function
 
 
+class SkillModule(types.ModuleType):
+    """``skills.clean_rows`` after ``import skills.clean_rows``: calling it calls the function of its name."""
+
+    def __call__(self, *positional, **named):
+        return getattr(self, self.__name__.partition(".")[2])(*positional, **named)
+
+
 def _module(name, text, what):
     file = f"<skill {name}, {what}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    module = types.ModuleType(f"skills.{name}")
+    module = SkillModule(f"skills.{name}")
     exec(compile(text, file, "exec", dont_inherit=True), vars(module))
     return module
 

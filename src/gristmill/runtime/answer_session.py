@@ -6,12 +6,12 @@ from functools import cached_property
 from typing import Any
 
 from gristmill.errors import Refused, UnknownTool
-from gristmill.model import Handler, ToolCall, ToolResult
+from gristmill.model import Handler, Tool, ToolCall, ToolResult
 from gristmill.runtime.answer import SERVER
 from gristmill.runtime.keeping import Keeping
 from gristmill.runtime.names import Find
 from gristmill.session.sessions import LOCAL
-from gristmill.session.skill import Draft, Level, Scope, Skill
+from gristmill.session.skill import Draft, Level, Scope, Skill, skills_as_tools
 from gristmill.session.skill_source import read_source
 from gristmill.upstream.inproc import Inproc
 
@@ -49,6 +49,10 @@ class AnswerSession:
         tenant = self._tenant_of(call)
         session = await self._keeping.sessions.open(call.session, tenant, call.caller) if call.session is not None else None
         return Scope(tenant=tenant, caller=call.caller, session=session.handle if session else None)
+
+    async def skills_of(self, call: ToolCall) -> tuple[Tool, ...]:
+        """The skills that whoever makes ``call`` can see, as search knows tools."""
+        return skills_as_tools(await self._keeping.skills.list(await self.scope(call)))
 
     async def _scope(self) -> Scope:
         return await self.scope(_asking.get())

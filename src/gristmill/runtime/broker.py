@@ -4,16 +4,16 @@ from collections.abc import Sequence
 from functools import partial
 
 from gristmill.model import Handler, Layer
-from gristmill.runtime.answer import AnswerDiscovery
+from gristmill.runtime.answer import AnswerDiscovery, SkillsOf
 from gristmill.runtime.arguments import CheckArguments
 from gristmill.runtime.discover import Discovery
 from gristmill.runtime.library import Library
 from gristmill.runtime.names import ProperNames
 
 
-def call_layers(library: Library, discovery: Discovery) -> tuple[Layer, ...]:
+def call_layers(library: Library, discovery: Discovery, skills_of: SkillsOf | None = None) -> tuple[Layer, ...]:
     """What every call passes on its way out, outermost first."""
-    return (AnswerDiscovery(discovery), ProperNames(library.find), CheckArguments(library.find))
+    return (AnswerDiscovery(discovery, skills_of), ProperNames(library.find), CheckArguments(library.find))
 
 
 def compose(layers: Sequence[Layer], upstream: Handler) -> Handler:

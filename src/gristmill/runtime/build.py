@@ -50,7 +50,7 @@ async def open_rooms(config: Config, tools: Mapping[str, Function]) -> AsyncGene
         try:
             yield Rooms(
                 config=config, pool=pool, kept=kept, workspaces=workspaces, upstreams=upstreams, library=library,
-                discovery=discovery, keeping=keeping, layers=(session, *call_layers(library, discovery)),
+                discovery=discovery, keeping=keeping, layers=(session, *call_layers(library, discovery, session.skills_of)),
             )  # fmt: skip
         finally:
             sweeper.cancel()

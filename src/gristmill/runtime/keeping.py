@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from gristmill.config import Config
 from gristmill.errors import NotFound
-from gristmill.model import Limits
+from gristmill.model import Limits, Tool
 from gristmill.session import kv, sessions, skills
 from gristmill.session.files import Files, Quota, disk_usage
 from gristmill.session.kv import KeyValueRules, KeyValues, forget_values
-from gristmill.session.sessions import Retention, SessionRecord, Sessions
+from gristmill.session.sessions import LOCAL, Retention, SessionRecord, Sessions
+from gristmill.session.skill import Scope, skills_as_tools
 from gristmill.session.skills import SkillRules, Skills, forget_skills, seal_key
 from gristmill.session.workspace import Workspaces
 from gristmill.store.base import Store
@@ -47,6 +48,13 @@ class Keeping:
     async def prune(self) -> tuple[SessionRecord, ...]:
         """Delete the sessions that are too old or too much."""
         return await self.sessions.prune(size_of=self.size)
+
+
+async def skills_in_sight(keeping: Keeping | None, scope: Scope | None = None) -> tuple[Tool, ...]:
+    """The skills that ``scope`` sees, as tools; without one those of the local user."""
+    if keeping is None:
+        return ()
+    return skills_as_tools(await keeping.skills.list(scope or Scope(tenant=LOCAL, caller=LOCAL)))
 
 
 @asynccontextmanager

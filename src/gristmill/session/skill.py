@@ -100,7 +100,14 @@ def _tool(skill: Skill) -> Tool:
         "requires": list(skill.requires),
         "tested": skill.tested,
     }
-    return Tool(server=SERVER, name=skill.name, description=read.description, input_schema=read.schema, annotations=told)
+    return Tool(
+        server=SERVER,
+        name=skill.name,
+        description=read.description,
+        input_schema=read.schema,
+        output_schema=read.result,
+        annotations=told,
+    )
 
 
 def _document(skill: Skill) -> str:

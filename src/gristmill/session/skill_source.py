@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from gristmill.errors import Refused
 from gristmill.model import Json
 
-RESERVED = frozenset("delete list load save source versions".split())
-"""What the module `skills` itself offers."""
+RESERVED = frozenset(
+    "ast builtins delete inspect linecache list load load_module portable_source save source sys textwrap types versions".split()
+)
+"""Names that the module `skills` has itself: a skill of that name could not be imported from it."""
 NAME = re.compile(r"[a-z_][a-z0-9_]{0,63}")
 DESCRIPTION_CHARACTERS = 4_000
 _BASIC: dict[str, Json] = {
@@ -30,6 +32,7 @@ class ReadSkill:
     description: str
     signature: str
     schema: dict[str, Json]
+    result: dict[str, Json] | None
     tools: tuple[str, ...]
 
 
@@ -50,6 +53,7 @@ def read_source(name: str, source: str, limit: int) -> ReadSkill:
         description=description.strip()[:DESCRIPTION_CHARACTERS],
         signature=f"{name}({ast.unparse(function.args)}){returns}",
         schema=_schema(function.args),
+        result=_type(function.returns) or None,
         tools=tuple(sorted(set(_tools(_parsed(source))))),
     )
 
