@@ -21,6 +21,8 @@ from gristmill.config_quota import QuotaConfig
 from gristmill.config_records import RecordsConfig
 from gristmill.config_servers import REFERENCE, ServersConfig, looks_secret
 from gristmill.config_shaping import ShapingConfig
+from gristmill.config_servers import ServersConfig
+from gristmill.config_session import SessionsConfig, SkillsConfig
 from gristmill.errors import ConfigError
 from gristmill.model import Limits
 
@@ -167,6 +169,10 @@ class Config(_Section):
     """House rules for code."""
     shaping: ShapingConfig = ShapingConfig()
     """What goes back to the model."""
+    sessions: SessionsConfig = SessionsConfig()
+    """What is kept of sessions, and for how long."""
+    skills: SkillsConfig = SkillsConfig()
+    """Functions that code saves for later."""
 
     @property
     def state_dir(self) -> Path:

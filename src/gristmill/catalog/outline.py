@@ -10,6 +10,7 @@ from typing import TypeVar
 from gristmill.catalog.annotations import annotation, docstring, function, record_classes
 from gristmill.catalog.catalog import Catalog
 from gristmill.catalog.loose import parameters
+from gristmill.catalog.render import SKILLS
 from gristmill.catalog.stubs import UNTYPABLE, Stub, checked_source, stub_arguments, stub_doc, stub_of, untyped_stub
 from gristmill.catalog.typescript import typescript_of
 from gristmill.catalog.typetree import Field, Record
@@ -33,7 +34,8 @@ def type_lines(catalog: Catalog, tool: Tool) -> list[str]:
 def python_text(catalog: Catalog, tool: Tool) -> str:
     """The import, the types, and the function with its whole documentation."""
     module, name = catalog.modules[tool.server], catalog.functions[tool.key]
-    return f"from servers.{module} import {name}\n\n{_readable(catalog, tool, _source)}"
+    home = SKILLS if tool.server == SKILLS else f"servers.{module}"
+    return f"from {home} import {name}\n\n{_readable(catalog, tool, _source)}"
 
 
 def typescript_text(catalog: Catalog, tool: Tool) -> str:

@@ -22,6 +22,10 @@ from gristmill.runtime.check import Checks
 from gristmill.runtime.desk import Desk
 from gristmill.runtime.discover import Discovery
 from gristmill.runtime.durable import Durable, open_durable
+from gristmill.runtime.answer_session import AnswerSession
+from gristmill.runtime.broker import call_layers
+from gristmill.runtime.discover import Discovery
+from gristmill.runtime.keeping import open_keeping
 from gristmill.runtime.library import Library
 from gristmill.runtime.present import Presenter
 from gristmill.runtime.recorder import Recorder
@@ -93,6 +97,27 @@ async def _sandboxes(config: Config) -> AsyncGenerator[tuple[LinuxPool, Kept]]:
         await asyncio.gather(sweeper, return_exceptions=True)
         await kept.close()
         await pool.close()
+    workspaces = Workspaces(root=config.state_dir / "workspaces", uid=NOBODY, gid=NOBODY)
+    async with (
+        open_keeping(config) as keeping,
+        _upstreams(config, tools) as upstreams,
+        _library(config, upstreams) as library,
+    ):
+        discovery = Discovery(upstreams, library)
+        session = AnswerSession(keeping, library.find)
+        pool = await open_pool(config)
+        kept = Kept(pool, keep_rules(config.sandbox))
+        sweeper = asyncio.create_task(kept.sweep_forever())
+        try:
+            yield Rooms(
+                config=config, pool=pool, kept=kept, workspaces=workspaces, upstreams=upstreams, library=library,
+                discovery=discovery, keeping=keeping, layers=(session, *call_layers(library, discovery, session.skills_of)),
+            )  # fmt: skip
+        finally:
+            sweeper.cancel()
+            await asyncio.gather(sweeper, return_exceptions=True)
+            await kept.close()
+            await pool.close()
 
 
 @asynccontextmanager

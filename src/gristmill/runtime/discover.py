@@ -4,7 +4,6 @@ import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from typing import Literal
 
 import anyio
@@ -13,10 +12,11 @@ from gristmill.catalog.catalog import Catalog
 from gristmill.catalog.found import DetailLevel, Hit, ServerSummary
 from gristmill.catalog.near import near_names
 from gristmill.catalog.outline import python_text, signature_line, type_lines, typescript_text
-from gristmill.catalog.render import BUDGET_TOKENS, Writing, bytes_per_three, render
+from gristmill.catalog.render import BUDGET_TOKENS, SKILLS, Writing, bytes_per_three, render
 from gristmill.errors import NotFound
 from gristmill.model import Tool
 from gristmill.runtime.library import Library, Searchable
+from gristmill.runtime.skill_search import among_skills, by_words
 from gristmill.shaping.tokens import Count, token_counter
 from gristmill.upstream.base import State, Upstreams
 
@@ -73,22 +73,26 @@ class Discovery:
         limit: int = 5,
         server: str | None = None,
         budget_tokens: int = BUDGET_TOKENS,
+        skills: Sequence[Tool] = (),
     ) -> Found:
-        """The best tools for ``query``, best first, and as text of at most ``budget_tokens``.
+        """The best tools for ``query``, best first, and as text of at most ``budget_tokens``; ``skills`` compete with them.
 
         Raises:
             NotFound: no such server; carries near names.
         """
-        if server is not None:
+        if server is not None and not (skills and server == SKILLS):
             server = self._server(server)
-        if not len(self._library.catalog):
+        if not len(self._library.catalog) and not skills:
             return Found(query=query, hits=(), text="")
         searchable = await self._library.searchable()
         budget = min(budget_tokens, MOST_TOKENS)
 
         def work() -> Found:
-            hits = searchable.index.search(query, min(limit, MOST_HITS), server=server)
-            text = render(hits, detail_level=detail_level, budget_tokens=budget, writing=_writing(searchable))
+            place = among_skills(searchable, query, skills, server) if skills else searchable
+            hits = place.index.search(query, min(limit, MOST_HITS), server=server)
+            if not hits and server in (None, SKILLS):
+                hits = by_words(query, skills, min(limit, MOST_HITS))
+            text = render(hits, detail_level=detail_level, budget_tokens=budget, writing=_writing(searchable, place.catalog))
             return Found(query=query, hits=tuple(hits), text=text)
 
         return await asyncio.to_thread(work)
@@ -106,7 +110,9 @@ class Discovery:
         """
         return self._library.catalog.of_server(self._server(server))
 
-    async def describe(self, keys: str | Sequence[str], *, language: Language = "python") -> Described:
+    async def describe(
+        self, keys: str | Sequence[str], *, language: Language = "python", skills: Sequence[Tool] = ()
+    ) -> Described:
         """The tools of these keys (``server.tool``), with everything their servers say about them.
 
         Raises:
@@ -114,9 +120,12 @@ class Discovery:
         """
         catalog = self._library.catalog
         asked = [keys] if isinstance(keys, str) else list(keys)[:MOST_KEYS]
-        tools = tuple(catalog.get(key) for key in asked)
+        known = Catalog.of(skills)
+        tools = tuple(known.get(key) if key in known else catalog.get(key) for key in asked)
         write = typescript_text if language == "typescript" else python_text
-        texts = await asyncio.to_thread(lambda: [write(catalog, tool).rstrip() for tool in tools])
+        texts = await asyncio.to_thread(
+            lambda: [write(known if tool.server == SKILLS else catalog, tool).rstrip() for tool in tools]
+        )
         return Described(tools=tools, text="\n\n\n".join(texts))
 
     async def servers(self) -> tuple[ServerRow, ...]:
@@ -154,13 +163,17 @@ class Discovery:
         return self._tokens[1]
 
 
-def _writing(searchable: Searchable) -> Writing:
-    catalog = searchable.catalog
+def _writing(searchable: Searchable, with_skills: Catalog) -> Writing:
+    """Tools are written by the names of the whole snapshot, skills by those of the catalogue that holds them."""
+
+    def home(server: str) -> Catalog:
+        return with_skills if server == SKILLS else searchable.catalog
+
     return Writing(
-        signature=partial(signature_line, catalog),
-        function=lambda tool: catalog.functions[tool.key],
-        module=catalog.modules.__getitem__,
-        types=partial(type_lines, catalog),
+        signature=lambda tool: signature_line(home(tool.server), tool),
+        function=lambda tool: home(tool.server).functions[tool.key],
+        module=lambda server: home(server).modules[server],
+        types=lambda tool: type_lines(home(tool.server), tool),
         count=_counter(),
     )
 

@@ -91,6 +91,11 @@ async def _sandbox(rooms: Rooms, run: Run) -> AsyncGenerator[Sandbox]:
         workspace = partial(rooms.workspaces.of, execution.session)
         undo = (lambda: bool(run.planned)) if rooms.may_rehearse(execution) else None
         async with rooms.kept.use(execution.session, execution.limits, workspace, undo) as sandbox:
+        key = execution.session
+        if rooms.keeping is not None:
+            key = (await rooms.keeping.sessions.open(execution.session, caller=execution.caller)).key
+        workspace = partial(rooms.workspaces.of, key)
+        async with rooms.kept.use(key, execution.limits, workspace) as sandbox:
             yield sandbox
 
 

@@ -9,6 +9,7 @@ from gristmill.runtime.broker import Broker
 from gristmill.runtime.check import Checks
 from gristmill.runtime.desk import Desk
 from gristmill.runtime.discover import Discovery
+from gristmill.runtime.keeping import Keeping
 from gristmill.runtime.library import Library
 from gristmill.runtime.present import Presenter
 from gristmill.runtime.recorder import Recorder
@@ -45,3 +46,5 @@ class Rooms:
         if _TOOLS.search(execution.code):
             self._with_tools.add(execution.session)
         return execution.session in self._with_tools
+    keeping: Keeping | None = None
+    layers: tuple[Layer, ...] = ()

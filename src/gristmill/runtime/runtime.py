@@ -16,6 +16,7 @@ from gristmill.model import Execution, Isolation, Json, Limits, Outcome, Tool
 from gristmill.runtime.build import open_rooms
 from gristmill.runtime.discover import Described, Found, Language, ServerRow
 from gristmill.runtime.execute import execute
+from gristmill.runtime.keeping import skills_in_sight
 from gristmill.runtime.rooms import Rooms
 from gristmill.upstream.inproc import Function
 
@@ -110,8 +111,9 @@ class Runtime:
             NotFound: no such server; carries near names.
         """
         return await self._rooms.discovery.search(
-            query, detail_level=detail_level, limit=limit, server=server, budget_tokens=budget_tokens
-        )
+            query, detail_level=detail_level, limit=limit, server=server, budget_tokens=budget_tokens,
+            skills=await skills_in_sight(self._rooms.keeping),
+        )  # fmt: skip
 
     async def list_servers(self) -> tuple[ServerSummary, ...]:
         """Every server and how many tools it has."""
@@ -131,7 +133,8 @@ class Runtime:
         Raises:
             UnknownTool: a key that nobody has; carries near names.
         """
-        return await self._rooms.discovery.describe(keys, language=language)
+        skills = await skills_in_sight(self._rooms.keeping)
+        return await self._rooms.discovery.describe(keys, language=language, skills=skills)
 
     async def servers(self) -> tuple[ServerRow, ...]:
         """How each server is: its state, its tools, its last error, the tokens of its definitions."""

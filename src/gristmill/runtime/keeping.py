@@ -1,0 +1,94 @@
+"""What outlives executions, opened without a sandbox: the store, sessions, their files and values, skills."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from gristmill.config import Config
+from gristmill.errors import NotFound
+from gristmill.model import Limits, Tool
+from gristmill.session import kv, sessions, skills
+from gristmill.session.files import Files, Quota, disk_usage
+from gristmill.session.kv import KeyValueRules, KeyValues, forget_values
+from gristmill.session.sessions import LOCAL, Retention, SessionRecord, Sessions
+from gristmill.session.skill import Scope, skills_as_tools
+from gristmill.session.skills import SkillRules, Skills, forget_skills, seal_key
+from gristmill.session.workspace import Workspaces
+from gristmill.store.base import Store
+from gristmill.store.open import open_store
+
+TABLES = (*sessions.TABLES, *kv.TABLES, *skills.TABLES)
+"""What the rooms of this house need in the store; whoever opens the store passes them."""
+NOBODY = 65_534
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keeping:
+    """Sessions and everything that belongs to them."""
+
+    sessions: Sessions
+    values: KeyValues
+    skills: Skills
+    workspaces: Workspaces
+    quota: Quota
+
+    def files(self, session: SessionRecord) -> Files:
+        """The files of a session, safe to touch from here. Blocking: use it in a thread."""
+        spaces = self.workspaces
+        return Files(root=spaces.of(session.key), quota=self.quota, uid=spaces.uid, gid=spaces.gid)
+
+    def size(self, key: str) -> int:
+        """Bytes on disk of the workspace of a session's key."""
+        try:
+            return disk_usage(self.workspaces.path(key))
+        except NotFound:
+            return 0  # removed meanwhile
+
+    async def prune(self) -> tuple[SessionRecord, ...]:
+        """Delete the sessions that are too old or too much."""
+        return await self.sessions.prune(size_of=self.size)
+
+
+async def skills_in_sight(keeping: Keeping | None, scope: Scope | None = None) -> tuple[Tool, ...]:
+    """The skills that ``scope`` sees, as tools; without one those of the local user."""
+    if keeping is None:
+        return ()
+    return skills_as_tools(await keeping.skills.list(scope or Scope(tenant=LOCAL, caller=LOCAL)))
+
+
+@asynccontextmanager
+async def open_keeping(config: Config) -> AsyncGenerator[Keeping]:
+    """Open the store and what is kept in it; close it at the end.
+
+    Raises:
+        StoreUnavailable: it cannot be opened.
+    """
+    store = await open_store(config.state_dir, TABLES)
+    try:
+        yield keeping_over(store, config, await asyncio.to_thread(seal_key, config.state_dir))
+    finally:
+        await store.close()
+
+
+def keeping_over(store: Store, config: Config, key: bytes) -> Keeping:
+    """The same over a store that is open already and has our ``TABLES``."""
+    spaces = Workspaces(root=config.state_dir / "workspaces", uid=NOBODY, gid=NOBODY)
+    kept, learnt = config.sessions, config.skills
+    return Keeping(
+        sessions=Sessions(
+            store,
+            Retention(seconds=kept.days * 86_400, bytes_per_tenant=kept.total_mb << 20, sessions_per_tenant=kept.most),
+            remove_files=spaces.remove,
+            forget=lambda handle: (*forget_values(handle), *forget_skills(handle)),
+        ),
+        values=KeyValues(store, KeyValueRules(bytes=kept.kv_bytes, keys=kept.kv_keys)),
+        skills=Skills(store, SkillRules(**learnt.model_dump()), key),
+        workspaces=spaces,
+        quota=quota_of(config.sandbox.limits.values()),
+    )
+
+
+def quota_of(limits: Limits) -> Quota:
+    """What a workspace may hold, as uploads count it."""
+    return Quota(bytes=limits.workspace_mb << 20, files=limits.workspace_files, file_bytes=limits.file_mb << 20)
