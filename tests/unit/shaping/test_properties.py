@@ -24,11 +24,18 @@ records = st.fixed_dictionaries({"id": st.integers(), "name": texts}, optional={
 
 def repeated(items: st.SearchStrategy[list[Any]], most: int = 300) -> st.SearchStrategy[list[Any]]:
     """Long lists out of short ones, so that many examples are over their budget."""
-    return st.builds(lambda few, times: few * times, items, st.sampled_from([1, 7, most]))
+
+    def times(few: list[Any], number: int) -> list[Any]:
+        return few * number
+
+    return st.builds(times, items, st.sampled_from([1, 7, most]))
 
 
 def wide(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
-    return st.builds(lambda value, number: {f"key {index}": value for index in range(number)}, inner, st.sampled_from([3, 300]))
+    def keyed(value: Any, number: int) -> dict[str, Any]:
+        return {f"key {index}": value for index in range(number)}
+
+    return st.builds(keyed, inner, st.sampled_from([3, 300]))
 
 
 def deeper(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:

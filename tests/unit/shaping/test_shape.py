@@ -2,6 +2,7 @@
 
 import errno
 import json
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -75,7 +76,7 @@ def test_schema_only_shows_no_value() -> None:
 def test_a_sample_is_evenly_spaced_and_reaches_both_ends() -> None:
     shaped = shape(report(result=ROWS), budget=SMALL, strategy="sample", spill=Kept())
     ids = [row[0] for row in shaped.result["table"]["sample"]]
-    steps = [after - before for before, after in zip(ids, ids[1:], strict=False)]
+    steps = [after - before for before, after in pairwise(ids)]
     assert (ids[0], ids[-1], max(steps) - min(steps) <= 1) == (0, 9_999, True)
 
 
