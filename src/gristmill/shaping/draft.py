@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from gristmill.model import Json
-from gristmill.shaping.shaped import Strategy
+from gristmill.model import Json, Strategy
 from gristmill.shaping.table import Table
 
 Path = tuple[str | int, ...]

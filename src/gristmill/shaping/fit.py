@@ -3,10 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gristmill.model import Json
-from gristmill.shaping.measure import count, count_about
-from gristmill.shaping.shaped import LeftOut, Part
-from gristmill.shaping.spill import Kept, cost, left_out, shortened
+from gristmill.model import Json, LeftOut
+from gristmill.shaping.measure import EXACT_CHARACTERS, count, count_about
+from gristmill.shaping.spill import Kept, Part, cost, shortened
 
 HANDLE_TOKENS = 70
 """A first guess at what the line about the rest costs."""
@@ -39,7 +38,11 @@ def fit(part: Part, whole: str, kept: Kept, tokens: int, make: Make) -> Piece:
     total = count_about(whole)
 
     def named(made: Made) -> LeftOut:
-        return left_out(part, kept, made.how, tokens=total.number - count(made.text), exact=total.exact)
+        tokens = max(1, total - count(made.text))
+        # A count by chunks is good to a thousand or so, and should not look better than it is.
+        return LeftOut(
+            part=part, path=kept.path, tokens=round(tokens, -3) if len(whole) > EXACT_CHARACTERS else tokens, how=made.how
+        )
 
     room = max(1, tokens - HANDLE_TOKENS)
     for _ in range(TRIES):

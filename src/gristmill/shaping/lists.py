@@ -3,11 +3,10 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from gristmill.model import Json
+from gristmill.model import Json, Strategy
 from gristmill.shaping.detail import Detail
 from gristmill.shaping.draft import Path
 from gristmill.shaping.fold import fold
-from gristmill.shaping.shaped import Strategy
 from gristmill.shaping.survey import kinds, summarize
 from gristmill.shaping.table import Row, Table
 

@@ -1,7 +1,5 @@
 """Whether a text fits, asked in the cheapest way that is sure; the tokenizer is loaded only when it is needed."""
 
-from dataclasses import dataclass
-
 from gristmill.shaping.tokens import token_counter
 
 LONGEST_TOKEN = 128
@@ -9,14 +7,6 @@ LONGEST_TOKEN = 128
 EXACT_CHARACTERS = 300_000
 """Up to here every token of a text that was left out is counted, about 10 ms; past it chunks are."""
 CHUNKS, CHUNK = 16, 8_192
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tokens:
-    """A number of tokens, and whether all of them were counted."""
-
-    number: int
-    exact: bool
 
 
 def surely_fits(text: str, tokens: int) -> bool:
@@ -38,10 +28,10 @@ def count(text: str) -> int:
     return counter(text) if counter else (len(text.encode(errors="replace")) * 2 + 2) // 3
 
 
-def count_about(text: str) -> Tokens:
-    """Tokens of ``text``; of a long one by even chunks, and said so."""
+def count_about(text: str) -> int:
+    """Tokens of ``text``; of a long one by evenly spaced chunks of it."""
     if len(text) <= EXACT_CHARACTERS:
-        return Tokens(number=count(text), exact=True)
+        return count(text)
     step = (len(text) - CHUNK) // (CHUNKS - 1)
     counted = sum(count(text[index * step : index * step + CHUNK]) for index in range(CHUNKS))
-    return Tokens(number=counted * len(text) // (CHUNKS * CHUNK), exact=False)
+    return counted * len(text) // (CHUNKS * CHUNK)

@@ -6,7 +6,7 @@ What fits goes back as it is, and finding that out costs a few microseconds. Wha
 from itertools import takewhile
 from operator import eq
 
-from gristmill.model import Json, Report
+from gristmill.model import Budget, Json, Report, Strategy
 from gristmill.shaping.detail import Detail, ladder, richest
 from gristmill.shaping.draft import Draft
 from gristmill.shaping.embedded import Block, blocks_of
@@ -14,8 +14,8 @@ from gristmill.shaping.encode import as_text, encode
 from gristmill.shaping.fit import Made, Piece, fit
 from gristmill.shaping.lines import Unit, units_of
 from gristmill.shaping.measure import fits, surely_fits
-from gristmill.shaping.shaped import Budget, Part, Shaped, Spill, Strategy
-from gristmill.shaping.spill import Kept, keep, look_at_result, look_at_text
+from gristmill.shaping.shaped import ERROR_TOKENS, LEAST_TOKENS, Shaped, Spill
+from gristmill.shaping.spill import Kept, Part, keep, look_at_result, look_at_text
 from gristmill.shaping.survey import describe
 from gristmill.shaping.text import Width, show_end, show_lines, widths
 from gristmill.shaping.tree import shrink
@@ -24,32 +24,31 @@ LOOKED_AT = 2_000_000
 """Characters of printed text that are looked at: half from its beginning, half from its end."""
 
 
-def shape(report: Report, *, budget: Budget, strategy: Strategy = "summarize", spill: Spill) -> Shaped:
+def shape(
+    report: Report, *, budget: Budget, spill: Spill, strategy: Strategy = "summarize", error_tokens: int = ERROR_TOKENS
+) -> Shaped:
     """Bring each part of ``report`` within ``budget``; hand what does not fit to ``spill``, whole.
 
     It may load a tokenizer and read megabytes: call it from a thread, after ``shape_small`` gave nothing.
     """
-    small = shape_small(report, budget=budget, strategy=strategy)
+    small = shape_small(report, budget=budget, strategy=strategy, error_tokens=error_tokens)
     if small is not None:
         return small
     output = _text("output", report.output, budget.output_tokens, strategy, spill)
     result = _result(report.result, budget.result_tokens, strategy, spill)
-    error = Piece(value=None) if report.error is None else _text("error", report.error, budget.error_tokens, strategy, spill)
+    error = Piece(value=None) if report.error is None else _text("error", report.error, error_tokens, strategy, spill)
     left_out = tuple(piece.left for piece in (output, result, error) if piece.left)
-    return Shaped(
-        output=output.value,
-        result=result.value,
-        error=error.value,
-        truncated=report.truncated or bool(left_out),
-        left_out=left_out,
-    )
+    is_short = report.truncated or bool(left_out)
+    return Shaped(output=output.value, result=result.value, error=error.value, truncated=is_short, left_out=left_out)
 
 
-def shape_small(report: Report, *, budget: Budget, strategy: Strategy = "summarize") -> Shaped | None:
+def shape_small(
+    report: Report, *, budget: Budget, strategy: Strategy = "summarize", error_tokens: int = ERROR_TOKENS
+) -> Shaped | None:
     """``report`` as it is, when its length alone says that it fits or all was asked for; else nothing. Never slow."""
     if strategy != "full" and not (
         surely_fits(report.output, budget.output_tokens)
-        and (report.error is None or surely_fits(report.error, budget.error_tokens))
+        and (report.error is None or surely_fits(report.error, error_tokens))
         and _is_small(report.result, budget.result_tokens)
     ):
         return None
@@ -66,6 +65,7 @@ def _is_small(value: Json, tokens: int) -> bool:
 
 
 def _result(value: Json, tokens: int, strategy: Strategy, spill: Spill) -> Piece:
+    tokens = max(tokens, LEAST_TOKENS)
     encoded = encode(value)
     whole = "" if encoded is None else encoded.decode()
     if encoded is not None and fits(whole, tokens):
@@ -79,14 +79,19 @@ def _result(value: Json, tokens: int, strategy: Strategy, spill: Spill) -> Piece
             shown = shrink(value, detail, draft)
             return Made(value=shown, text=as_text(shown), how=look_at_result(kept, draft.largest()))
 
-        least = describe(value)
-        poorest = Made(value=least, text=as_text(least), how=look_at_result(kept, None))
-        return richest(ladder(room), step, lambda made: fits(made.text, room)) or poorest
+        return richest(ladder(room), step, lambda made: fits(made.text, room)) or _least(value, kept, room)
 
     return fit("result", whole, kept, tokens, make)
 
 
+def _least(value: Json, kept: Kept, room: int) -> Made:
+    said = describe(value)
+    said = said if fits(as_text(said), room) else describe(value, names=False)
+    return Made(value=said, text=as_text(said), how=look_at_result(kept, None))
+
+
 def _text(part: Part, whole: str, tokens: int, strategy: Strategy, spill: Spill) -> Piece:
+    tokens = max(tokens, LEAST_TOKENS)
     if fits(whole, tokens):
         return Piece(value=whole)
     kept = keep(spill, f"{part}.txt", whole.encode(errors="replace"))

@@ -5,15 +5,17 @@ from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 from gristmill.errors import Error
+from gristmill.model import LeftOut
 from gristmill.shaping.draft import Fold
 from gristmill.shaping.encode import as_text
 from gristmill.shaping.measure import count
-from gristmill.shaping.shaped import LeftOut, Part, Spill
+from gristmill.shaping.shaped import Spill
 
 AT_ONCE: dict[str, int] = {"items": 20, "pairs": 20, "text": 2_000, "lines": 40}
 """How much of what was left out the suggested line looks at."""
 LONGEST_HOW = 160
 LONGEST_REASON = 80
+Part = Literal["output", "result", "error"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,11 +58,6 @@ def look_at_text(kept: Kept, unit: Literal["lines", "text"], start: int) -> str:
         return kept.lost
     whole = f"open({_quoted(kept.path)}).read()"
     return _slice(f"{whole}.splitlines()" if unit == "lines" else whole, unit, start)
-
-
-def left_out(part: Part, kept: Kept, how: str, *, tokens: int, exact: bool) -> LeftOut:
-    """The line that goes back about ``part``."""
-    return LeftOut(part=part, path=kept.path, tokens=max(1, tokens), exact=exact, how=how)
 
 
 def cost(left: LeftOut) -> int:

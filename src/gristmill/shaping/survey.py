@@ -23,11 +23,13 @@ def kind(value: Json) -> str:
     return _KINDS.get(type(value), "string")  # pyright: ignore[reportUnknownArgumentType]
 
 
-def describe(value: Json) -> str:
+def describe(value: Json, *, names: bool = True) -> str:
     """A container in one line, for where it is not shown."""
+    if isinstance(value, Mapping) and not names:
+        return f"<object, {len(value):,} keys>"  # pyright: ignore[reportUnknownArgumentType]
     if isinstance(value, Mapping):
-        names = ", ".join(str(key) for key in islice(value, 8))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-        return f"<object, {len(value):,} keys: {fold(names, 60)}>"  # pyright: ignore[reportUnknownArgumentType]
+        told = ", ".join(str(key) for key in islice(value, 8))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        return f"<object, {len(value):,} keys: {fold(told, 60)}>"  # pyright: ignore[reportUnknownArgumentType]
     if isinstance(value, list):
         return f"<array, {len(value):,} items>"  # pyright: ignore[reportUnknownArgumentType]
     return f"<{kind(value)}, {len(str(value)):,} characters>"

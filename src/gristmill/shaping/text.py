@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from gristmill.model import Strategy
 from gristmill.shaping.detail import STEPS
 from gristmill.shaping.fold import fold
 from gristmill.shaping.lines import Run, Unit, grouped, runs_of
-from gristmill.shaping.shaped import Strategy
 
 _TROUBLE = re.compile(r"(?i)\b(error|exception|traceback|warning|failed|failure|fatal|refused|denied)")
 
