@@ -19,6 +19,7 @@ MOST_PROBLEMS = 20
 OURS = frozenset({"servers", "mcp_client", "tool_discovery", "skills"})
 """Modules that the guest itself offers."""
 
+_FOLLOWED = frozenset({"servers", "mcp_client"})
 _FLAGS = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 _IMPORTS = re.compile(r"\bfrom[ \t]+([\w.]+)[ \t]+import\b|\bimport[ \t]+([^\n;#]+)")
 
@@ -31,7 +32,7 @@ def check_program(code: str, known: Known) -> tuple[Problem, ...]:
     if len(code) > MOST_CHARS or not _worth_reading(code, known):
         return ()
     try:
-        reading = read_program(parse(code))
+        reading = read_program(parse(code), _FOLLOWED)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ()
     found = sorted(_Check(known, code, reading).problems(), key=lambda problem: (problem.line, problem.column))
@@ -85,7 +86,7 @@ class _Check:
 
     def _module(self, imported: Imported, calm: bool) -> Iterator[Problem]:
         path = imported.module.split(".")
-        if path[0] in ("servers", "mcp_client"):
+        if path[0] in _FOLLOWED:
             whole = (*path, imported.name) if imported.name is not None else tuple(path)
             is_renamed = imported.name is not None or imported.bound != path[0]
             self._targets.setdefault(imported.bound, set()).add(whole if is_renamed else (path[0],))
@@ -107,11 +108,11 @@ class _Check:
             return
         server = self._known.server(path[1])
         if server is None:
-            yield self._no_server(path[1], node, sure)
+            yield self._no_server(path[1], node, sure=False)  # the guest imports any server; only a call of it fails
         elif len(path) > 2 and server.function(path[2]) is None and not path[2].startswith("_") and path[2] != "*":
             yield self._no_tool(server, path[2], node, sure)
 
-    def _no_server(self, name: str, node: ast.stmt | ast.expr, sure: bool) -> Problem:
+    def _no_server(self, name: str, node: ast.stmt | ast.expr, *, sure: bool) -> Problem:
         modules = [each.module for each in self._known.servers]
         meant = near(name, modules)
         fix = f"write {meant}" if meant else f"there are {listing(modules)}"
@@ -132,7 +133,9 @@ class _Check:
         if path == ("mcp_client", "call_mcp_tool") and use.call is not None:
             yield from self._called_by_name(use.call, sure and self._waits)
             return
-        if use.parts:
+        if use.call is not None and self._leads_nowhere(path):
+            yield self._no_server(path[1], use.node, sure=sure and self._waits)
+        elif use.parts:
             yield from self._path(path, use.node, sure and self._is_typed)
         # `from servers.crm.find import find` leads to the function as well; deeper names are types.
         is_tool = path[0] == "servers" and (len(path) == 3 or (len(path) == 4 and path[2] == path[3]))
@@ -143,6 +146,11 @@ class _Check:
             flaws = function_flaws(f"{server.module}.{function}", use.call, signature) if signature else ()
             yield from self._flawed(flaws, signature is not None and signature.plain, sure)
 
+    def _leads_nowhere(self, path: _Target) -> bool:
+        if path[0] != "servers" or len(path) < 3 or path[1].startswith("_"):
+            return False
+        return path[1] not in self._known.unlisted and self._known.server(path[1]) is None
+
     def _called_by_name(self, call: ast.Call, sure: bool) -> Iterator[Problem]:
         first = call.args[0] if call.args else None
         if not isinstance(first, ast.Constant) or not isinstance(first.value, str):
@@ -152,7 +160,7 @@ class _Check:
             return
         server = self._known.server(named)
         if server is None:
-            yield self._no_server(named, first, sure)
+            yield self._no_server(named, first, sure=sure)
             return
         tool = _by_either_name(server, name)
         if tool is None:

@@ -7,6 +7,7 @@ that could end the program. Everything else may never run, so nothing is held ag
 import ast
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, cast
 
 LOOSE = frozenset(
@@ -57,20 +58,22 @@ class Reading:
     """Nothing is sure after all."""
 
 
-def read_program(tree: ast.Module) -> Reading:
-    """Read the whole of ``tree``.
+def read_program(tree: ast.Module, follow: frozenset[str]) -> Reading:
+    """Read the whole of ``tree``; uses are noted of names that come from the modules in ``follow``.
 
     Raises:
         RecursionError: it is nested too deep.
     """
-    reader = _Reader()
+    reader = _Reader(follow)
     reader.visit_all(tree.body, True)
     return reader.found
 
 
 class _Reader:
-    def __init__(self) -> None:
+    def __init__(self, follow: frozenset[str]) -> None:
         self.found = Reading()
+        self._follow = follow
+        self._followed: set[str] = set()
         self._left = False  # a top-level return or raise has been seen: what follows may never run
         self._calm = True
         self._functions = 0
@@ -97,6 +100,8 @@ class _Reader:
             self.visit(node, sure)
 
     def visit(self, node: ast.AST, sure: bool) -> None:
+        if type(node) is ast.Constant:
+            return
         special = self._special.get(type(node))
         if special is not None:
             special(node, sure and not self._left)
@@ -104,12 +109,14 @@ class _Reader:
             self._inside(node, sure)
 
     def _inside(self, node: ast.AST, sure: bool) -> None:
-        for name in node._fields:
+        for name in _fields(type(node)):
             value: object = getattr(node, name, None)
-            if isinstance(value, ast.AST):
+            if isinstance(value, list):
+                for each in cast("list[object]", value):
+                    if isinstance(each, ast.AST):
+                        self.visit(each, sure)
+            elif isinstance(value, ast.AST):
                 self.visit(value, sure)
-            elif isinstance(value, list):
-                self.visit_all((each for each in cast("list[object]", value) if isinstance(each, ast.AST)), sure)
 
     # -- names ----------------------------------------------------------------------------------------------------------
 
@@ -133,14 +140,19 @@ class _Reader:
         self._stir()
 
     def _use(self, node: ast.expr, call: ast.Call | None, sure: bool) -> None:
-        base, parts = _base(node), _parts(node)
+        base, parts = node, list[str]()
+        while isinstance(base, ast.Attribute):
+            parts.append(base.attr)
+            base = base.value
+        if not LOOSE.isdisjoint(parts):
+            self.found.loose = True
         if not isinstance(base, ast.Name):
             self.visit(base, sure)
-            return
-        if not LOOSE.isdisjoint((base.id, *parts)):
+        elif base.id in LOOSE:
             self.found.loose = True
-        is_sure = sure and base.id in self._sure_names
-        self.found.uses.append(Use(node=node, base=base.id, parts=parts, call=call, sure=is_sure))
+        elif base.id in self._followed and (parts or call is not None):
+            is_sure = sure and base.id in self._sure_names
+            self.found.uses.append(Use(node=node, base=base.id, parts=tuple(reversed(parts)), call=call, sure=is_sure))
 
     def _stir(self) -> None:
         if not self._functions:
@@ -166,6 +178,8 @@ class _Reader:
         self.found.imports.append(
             Imported(node=node, module=module, name=name, bound=bound, sure=sure, calm=self._calm, forgiven=forgiven)
         )
+        if module.partition(".")[0] in self._follow:
+            self._followed.add(bound)
         if sure:
             self._sure_names.add(bound)
 
@@ -275,12 +289,10 @@ def _base(node: ast.expr) -> ast.expr:
     return node
 
 
-def _parts(node: ast.expr) -> tuple[str, ...]:
-    parts: list[str] = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    return tuple(reversed(parts))
+@cache
+def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
+    # Contexts and operators hold nothing that could be named, and are a third of all nodes.
+    return tuple(name for name in kind._fields if name not in ("ctx", "op", "ops", "kind", "type_comment"))
 
 
 def _forgives(handler: ast.ExceptHandler) -> bool:
