@@ -20,9 +20,8 @@ from gristmill.config_policy import PolicyConfig
 from gristmill.config_quota import QuotaConfig
 from gristmill.config_records import RecordsConfig
 from gristmill.config_servers import REFERENCE, ServersConfig, looks_secret
-from gristmill.config_shaping import ShapingConfig
-from gristmill.config_servers import ServersConfig
 from gristmill.config_session import SessionsConfig, SkillsConfig
+from gristmill.config_shaping import ShapingConfig
 from gristmill.errors import ConfigError
 from gristmill.model import Limits
 

@@ -51,6 +51,7 @@ class Execution:
     limits: Limits = field(default_factory=Limits)
     context: Mapping[str, Json] = field(default_factory=dict[str, Json])
     caller: str = "local"
+    tenant: str = "local"
     resume: str | None = None
     budget: Budget | None = None
     strategy: Strategy | None = None
@@ -193,6 +194,7 @@ class ToolCall:
     execution: str = ""
     session: str | None = None
     caller: str = "local"
+    tenant: str = "local"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

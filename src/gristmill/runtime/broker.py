@@ -12,8 +12,7 @@ from gristmill.guard.quota import Quota
 from gristmill.ledger.journal import Journal
 from gristmill.model import Decision, Handler, Layer, Tool, ToolCall
 from gristmill.runtime.answer import AnswerDiscovery
-from gristmill.model import Handler, Layer
-from gristmill.runtime.answer import AnswerDiscovery, SkillsOf
+from gristmill.runtime.answer_session import AnswerSession
 from gristmill.runtime.arguments import CheckArguments
 from gristmill.runtime.cache import Cache, UseAgain
 from gristmill.runtime.decide import Decide
@@ -30,6 +29,7 @@ class Broker:
 
     upstreams: Handler
     library: Library
+    session: AnswerSession
     discovery: AnswerDiscovery
     policy: Policy
     quota: Quota
@@ -48,6 +48,7 @@ class Broker:
         """
         layers = (
             Record(record),
+            self.session,
             self.discovery,
             ProperNames(self.library.find),
             CheckArguments(self.library.find, self.checker, run.reveal),
@@ -67,9 +68,6 @@ class Broker:
     def _decide(self, call: ToolCall, tool: Tool | None) -> Decision:
         accepted = self.library.accepted(call.tool)
         return self.policy.decide(call, tool, accepted=accepted, trusted=call.tool.partition(".")[0] in self.trusted)
-def call_layers(library: Library, discovery: Discovery, skills_of: SkillsOf | None = None) -> tuple[Layer, ...]:
-    """What every call passes on its way out, outermost first."""
-    return (AnswerDiscovery(discovery, skills_of), ProperNames(library.find), CheckArguments(library.find))
 
 
 def compose(layers: Sequence[Layer], upstream: Handler) -> Handler:

@@ -3,8 +3,8 @@
 import asyncio
 import os
 import time
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from pathlib import Path
 
@@ -16,20 +16,19 @@ from gristmill.guard.policy import Policy
 from gristmill.guard.quota import Quota
 from gristmill.model import Isolation
 from gristmill.runtime.answer import AnswerDiscovery
+from gristmill.runtime.answer_session import AnswerSession
 from gristmill.runtime.broker import Broker
 from gristmill.runtime.cache import Cache
 from gristmill.runtime.check import Checks
 from gristmill.runtime.desk import Desk
 from gristmill.runtime.discover import Discovery
 from gristmill.runtime.durable import Durable, open_durable
-from gristmill.runtime.answer_session import AnswerSession
-from gristmill.runtime.broker import call_layers
-from gristmill.runtime.discover import Discovery
-from gristmill.runtime.keeping import open_keeping
+from gristmill.runtime.keeping import Keeping
 from gristmill.runtime.library import Library
-from gristmill.runtime.present import Presenter
+from gristmill.runtime.present import Presenter, Save
 from gristmill.runtime.recorder import Recorder
 from gristmill.runtime.rooms import Rooms
+from gristmill.runtime.run import Run
 from gristmill.runtime.shields import Shields
 from gristmill.sandbox.base import Pool
 from gristmill.sandbox.kept import KeepRules, Kept
@@ -42,10 +41,14 @@ from gristmill.upstream.inproc import Function, Inproc
 
 NOBODY = 65_534
 
+OpenSandboxes = Callable[[Config], AbstractAsyncContextManager[tuple[Pool, Kept]]]
+
 
 @asynccontextmanager
-async def open_rooms(config: Config, tools: Mapping[str, Function]) -> AsyncGenerator[Rooms]:
-    """Open every room, and close them in the opposite order.
+async def open_rooms(
+    config: Config, tools: Mapping[str, Function], open_sandboxes: OpenSandboxes | None = None
+) -> AsyncGenerator[Rooms]:
+    """Open every room, and close them in the opposite order; ``open_sandboxes`` puts another sandbox in place of ours.
 
     Raises:
         SandboxUnavailable: the configured isolation cannot be had; nothing was started.
@@ -56,7 +59,7 @@ async def open_rooms(config: Config, tools: Mapping[str, Function]) -> AsyncGene
         _upstreams(config, tools) as upstreams,
         _library(config, upstreams) as library,
         open_durable(config) as durable,
-        _sandboxes(config) as (pool, kept),
+        (open_sandboxes or _sandboxes)(config) as (pool, kept),
     ):
         yield _rooms(config, frozenset(_by_server(tools)), upstreams, library, durable, pool, kept)
 
@@ -64,29 +67,36 @@ async def open_rooms(config: Config, tools: Mapping[str, Function]) -> AsyncGene
 def _rooms(
     config: Config, trusted: frozenset[str], upstreams: Upstreams, library: Library, durable: Durable, pool: Pool, kept: Kept
 ) -> Rooms:
+    keeping, policy, shields = durable.keeping, Policy.of(config.policy), Shields(config)
     discovery = Discovery(upstreams, library)
-    workspaces = workspaces_of(config)
+    session = AnswerSession(keeping, library.find, lambda call: call.tenant)
     desk = Desk(
-        store=durable.store, journal=durable.journal, approvals=durable.approvals, redactors=durable.redactors,
-        policy=Policy.of(config.policy),
+        store=durable.store, journal=durable.journal, approvals=durable.approvals, redactors=durable.redactors, policy=policy,
+        sessions=keeping.sessions,
     )  # fmt: skip
-    shields = Shields(config)
     broker = Broker(
-        upstreams=upstreams, library=library, discovery=AnswerDiscovery(discovery), policy=desk.policy,
-        quota=Quota(config.quota, time.monotonic), journal=durable.journal, cache=Cache(), checker=Checker(), trusted=trusted,
-        masks=shields.masks, flows=shields.flows,
+        upstreams=upstreams, library=library, session=session, discovery=AnswerDiscovery(discovery, session.skills_of),
+        policy=policy, quota=Quota(config.quota, time.monotonic), journal=durable.journal, cache=Cache(), checker=Checker(),
+        trusted=trusted, masks=shields.masks, flows=shields.flows,
     )  # fmt: skip
     site = site_of(config.sandbox.venv, config.sandbox.packages, config.state_dir)
     return Rooms(
-        config=config, pool=pool, kept=kept, workspaces=workspaces, upstreams=upstreams, library=library, discovery=discovery,
-        broker=broker, desk=desk, checks=Checks(library, upstreams, workspaces, site),
-        present=Presenter(config=config.shaping, save=partial(save_file, workspaces), masks=config.mask.mode != "off"),
+        config=config, pool=pool, kept=kept, keeping=keeping, upstreams=upstreams, library=library, discovery=discovery,
+        broker=broker, desk=desk, checks=Checks(library, upstreams, keeping.workspaces, site, config.guard),
+        present=Presenter(config=config.shaping, place=partial(_place, keeping), masks=config.mask.mode != "off"),
         recorder=Recorder(audit=durable.audit, note=desk.note),
     )  # fmt: skip
 
 
+async def _place(keeping: Keeping, run: Run, session: str) -> Save:
+    """Where a run leaves what is too much to go back: the files of its session, or of one named after it."""
+    execution = run.execution
+    files = keeping.files(await keeping.sessions.open(session, execution.tenant, execution.caller))
+    return lambda path, content: files.write(path, content).path
+
+
 @asynccontextmanager
-async def _sandboxes(config: Config) -> AsyncGenerator[tuple[LinuxPool, Kept]]:
+async def _sandboxes(config: Config) -> AsyncGenerator[tuple[Pool, Kept]]:
     pool = await open_pool(config)
     kept = Kept(pool, keep_rules(config.sandbox))
     sweeper = asyncio.create_task(kept.sweep_forever())
@@ -97,27 +107,6 @@ async def _sandboxes(config: Config) -> AsyncGenerator[tuple[LinuxPool, Kept]]:
         await asyncio.gather(sweeper, return_exceptions=True)
         await kept.close()
         await pool.close()
-    workspaces = Workspaces(root=config.state_dir / "workspaces", uid=NOBODY, gid=NOBODY)
-    async with (
-        open_keeping(config) as keeping,
-        _upstreams(config, tools) as upstreams,
-        _library(config, upstreams) as library,
-    ):
-        discovery = Discovery(upstreams, library)
-        session = AnswerSession(keeping, library.find)
-        pool = await open_pool(config)
-        kept = Kept(pool, keep_rules(config.sandbox))
-        sweeper = asyncio.create_task(kept.sweep_forever())
-        try:
-            yield Rooms(
-                config=config, pool=pool, kept=kept, workspaces=workspaces, upstreams=upstreams, library=library,
-                discovery=discovery, keeping=keeping, layers=(session, *call_layers(library, discovery, session.skills_of)),
-            )  # fmt: skip
-        finally:
-            sweeper.cancel()
-            await asyncio.gather(sweeper, return_exceptions=True)
-            await kept.close()
-            await pool.close()
 
 
 @asynccontextmanager

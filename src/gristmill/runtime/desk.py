@@ -10,6 +10,7 @@ from gristmill.ledger.journal import Journal, RunRecord
 from gristmill.model import Execution, Plan, Report
 from gristmill.runtime.redactors import Redactors
 from gristmill.runtime.run import CallKey, Recorded, Run
+from gristmill.session.sessions import Sessions
 from gristmill.store.base import Store
 
 
@@ -22,20 +23,22 @@ class Desk:
     approvals: Approvals
     redactors: Redactors
     policy: Policy
+    sessions: Sessions
 
     async def take_in(self, execution: Execution) -> Run:
         """The run that ``execution`` begins or takes up again.
 
         Raises:
             NotFound: it is to resume something of which nothing is kept.
-            Refused: it is to resume what belongs to another session or caller.
+            Refused: it is to resume what belongs to another session or caller, or names another caller's session.
         """
         root = execution.id
         if execution.resume is not None:
             await self.store.flush()
             execution, root = self._revived(execution, await self.journal.find(execution.resume))
-        redactor = await self._redactor(execution, root)
-        run = Run(execution=execution, root=root, dry_run=self.policy.dry_run, redactor=redactor)
+        space = await self._space(execution)
+        redactor = await self._redactor(space, execution, root)
+        run = Run(execution=execution, root=root, space=space, dry_run=self.policy.dry_run, redactor=redactor)
         return await self.again(run) if root != execution.id else run
 
     async def again(self, run: Run) -> Run:
@@ -87,9 +90,14 @@ class Desk:
             raise Refused(f"execution {before.id} belongs to another caller or session", rule="resume.owner")
         return replace(execution, session=before.session, code=execution.code or before.code), before.root
 
-    async def _redactor(self, execution: Execution, root: str) -> Redactor:
-        scope = f"session {execution.session}" if execution.session is not None else f"run {root}"
-        return await self.redactors.of(scope, is_new=execution.session is None and root == execution.id)
+    async def _space(self, execution: Execution) -> str | None:
+        if execution.session is None:
+            return None
+        return (await self.sessions.open(execution.session, execution.tenant, execution.caller)).key
+
+    async def _redactor(self, space: str | None, execution: Execution, root: str) -> Redactor:
+        scope = f"session {space}" if space is not None else f"run {root}"
+        return await self.redactors.of(scope, is_new=space is None and root == execution.id)
 
 
 def _stopped(report: Report) -> str | None:

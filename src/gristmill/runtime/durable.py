@@ -14,13 +14,15 @@ from gristmill.ledger import journal
 from gristmill.ledger.audit import Audit
 from gristmill.ledger.audit_rows import AUDIT_TABLES
 from gristmill.ledger.journal import Journal
+from gristmill.ledger.keys import derive
 from gristmill.ledger.seal import Seal
-from gristmill.runtime import redactors
+from gristmill.runtime import keeping, redactors
+from gristmill.runtime.keeping import Keeping, keeping_over
 from gristmill.runtime.records import ledger_key, open_config_store
 from gristmill.runtime.redactors import Redactors
 from gristmill.store.base import Store
 
-TABLES = (*approvals.TABLES, *journal.TABLES, *redactors.TABLES, *AUDIT_TABLES)
+TABLES = (*approvals.TABLES, *journal.TABLES, *redactors.TABLES, *AUDIT_TABLES, *keeping.TABLES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +34,7 @@ class Durable:
     approvals: Approvals
     redactors: Redactors
     audit: Audit
+    keeping: Keeping
 
 
 @asynccontextmanager
@@ -52,6 +55,7 @@ async def open_durable(config: Config, clock: Callable[[], float] = time.time) -
                 approvals=Approvals(store, clock),
                 redactors=Redactors(Detector(findings(config.mask)), store, key, clock),
                 audit=audit,
+                keeping=keeping_over(store, config, derive(key, "skills")),
             )
         finally:
             await audit.close()

@@ -39,11 +39,12 @@ async def execute(rooms: Rooms, execution: Execution, emit: Emit, approve: Appro
         SandboxError: the sandbox, not the code, failed.
         StoreUnavailable: what must be kept cannot be.
     """
-    run = await rooms.desk.take_in(execution)
+    run = Run(execution=execution, root=execution.id)
     with rooms.recorder.execution(run) as record:
         advice, plan = (), None
         try:
-            advice = rooms.checks(run.execution)
+            run = record.run = await rooms.desk.take_in(execution)
+            advice = rooms.checks(run)
             run, report, plan = await _until_decided(rooms, run, _Way(emit, approve, record))
         except Refused as refusal:
             report = Report(status="refused", error=refusal.message, error_type=refusal.code, isolation=rooms.pool.isolation)
@@ -53,15 +54,14 @@ async def execute(rooms: Rooms, execution: Execution, emit: Emit, approve: Appro
 
 async def _until_decided(rooms: Rooms, run: Run, way: _Way) -> tuple[Run, Report, Plan | None]:
     """Run; when calls have to wait for approval, ask, and run again with the answer."""
-    for _ in range(ROUNDS):
-        report = await _run(rooms, run, way)
-        if not run.waits:
-            break
-        plan = await rooms.desk.ask(run, report)
-        if way.approve is None:
+    report, rounds = await _run(rooms, run, way), 0
+    while run.waits:
+        plan, rounds = await rooms.desk.ask(run, report), rounds + 1
+        if way.approve is None or rounds == ROUNDS:
             return run, replace(report, status="awaiting_approval"), plan
         await rooms.desk.approvals.decide(plan.id, await way.approve(plan), by="approver")
         run = await rooms.desk.again(run)
+        report = await _run(rooms, run, way)
     return run, report, rooms.desk.dry_plan(run, report)
 
 
@@ -74,6 +74,7 @@ async def _run(rooms: Rooms, run: Run, way: _Way) -> Report:
         context=execution.context,
         session=execution.session,
         caller=execution.caller,
+        tenant=execution.tenant,
         modules=await rooms.library.modules(),
     )
     async with _sandbox(rooms, run) as sandbox:
@@ -83,19 +84,14 @@ async def _run(rooms: Rooms, run: Run, way: _Way) -> Report:
 @asynccontextmanager
 async def _sandbox(rooms: Rooms, run: Run) -> AsyncGenerator[Sandbox]:
     """Without a session a fresh sandbox, with one the interpreter that it keeps, as it was before if this was a rehearsal."""
-    execution = run.execution
-    if execution.session is None:
-        async with rooms.pool.lease(execution.limits) as sandbox:
+    limits = run.execution.limits
+    if run.space is None:
+        async with rooms.pool.lease(limits) as sandbox:
             yield sandbox
     else:
-        workspace = partial(rooms.workspaces.of, execution.session)
-        undo = (lambda: bool(run.planned)) if rooms.may_rehearse(execution) else None
-        async with rooms.kept.use(execution.session, execution.limits, workspace, undo) as sandbox:
-        key = execution.session
-        if rooms.keeping is not None:
-            key = (await rooms.keeping.sessions.open(execution.session, caller=execution.caller)).key
-        workspace = partial(rooms.workspaces.of, key)
-        async with rooms.kept.use(key, execution.limits, workspace) as sandbox:
+        workspace = partial(rooms.keeping.workspaces.of, run.space)
+        undo = (lambda: bool(run.planned)) if rooms.may_rehearse(run.space, run.execution.code) else None
+        async with rooms.kept.use(run.space, limits, workspace, undo) as sandbox:
             yield sandbox
 
 

@@ -1,7 +1,7 @@
 """A report as the caller may see it: masked, short, and with the rest of it in the session's workspace."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -13,8 +13,11 @@ from gristmill.runtime.run import Run
 from gristmill.shaping.shape import shape, shape_small
 from gristmill.shaping.shaped import Shaped
 
-Save = Callable[[str, str, bytes], str]
+Save = Callable[[str, bytes], str]
 """Puts a file into a session's workspace; its path as code sees it."""
+
+Place = Callable[[Run, str], Awaitable[Save]]
+"""The workspace of the session of that name, made if need be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +34,7 @@ class Presenter:
     """Masks and shapes reports as the configuration says, or as an execution asks."""
 
     config: ShapingConfig
-    save: Save
+    place: Place
     masks: bool
 
     async def __call__(self, run: Run, report: Report) -> Presented:
@@ -45,7 +48,7 @@ class Presenter:
         if shaped is None:
             # Without a session there is no workspace to keep things in: the execution's own id becomes one.
             session = session or execution.id
-            spill = _Spill(self.save, session, execution.id, report)
+            spill = _Spill(await self.place(run, session), execution.id, report)
             shaped = await asyncio.to_thread(
                 shape, shown, budget=budget, spill=spill, strategy=strategy, error_tokens=self.config.error_tokens
             )
@@ -56,15 +59,15 @@ class Presenter:
 class _Spill:
     """Keeps a part of a report whole and unmasked: the code that made it may see it, and only code can read it there."""
 
-    def __init__(self, save: Save, session: str, execution: str, report: Report) -> None:
-        self._save, self._session, self._execution, self._report = save, session, execution, report
+    def __init__(self, save: Save, execution: str, report: Report) -> None:
+        self._save, self._execution, self._report = save, execution, report
         self.used = False
 
     def __call__(self, name: str, shown: bytes) -> str | None:
         parts = {"result.json": self._report.result, "output.txt": self._report.output, "error.txt": self._report.error}
         part = parts.get(name)
         whole = shown if part is None else part.encode("utf-8", "replace") if name.endswith(".txt") else msgspec.json.encode(part)
-        path = self._save(self._session, f"results/{self._execution}-{name}", whole)
+        path = self._save(f"results/{self._execution}-{name}", whole)
         self.used = True
         return path
 

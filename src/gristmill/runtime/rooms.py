@@ -4,7 +4,6 @@ import re
 from dataclasses import dataclass, field
 
 from gristmill.config import Config
-from gristmill.model import Execution
 from gristmill.runtime.broker import Broker
 from gristmill.runtime.check import Checks
 from gristmill.runtime.desk import Desk
@@ -15,7 +14,6 @@ from gristmill.runtime.present import Presenter
 from gristmill.runtime.recorder import Recorder
 from gristmill.sandbox.base import Pool
 from gristmill.sandbox.kept import Kept
-from gristmill.session.workspace import Workspaces
 from gristmill.upstream.base import Upstreams
 
 _TOOLS = re.compile(r"\b(servers|mcp_client|skills)\b")
@@ -28,7 +26,7 @@ class Rooms:
     config: Config
     pool: Pool
     kept: Kept
-    workspaces: Workspaces
+    keeping: Keeping
     upstreams: Upstreams
     library: Library
     discovery: Discovery
@@ -39,12 +37,10 @@ class Rooms:
     recorder: Recorder
     _with_tools: set[str] = field(default_factory=set[str])
 
-    def may_rehearse(self, execution: Execution) -> bool:
+    def may_rehearse(self, space: str, code: str) -> bool:
         """Whether a session's interpreter may have to be set back: only where its code has named tools, and tools may ask."""
-        if execution.session is None or not len(self.library.catalog):
+        if not len(self.library.catalog):
             return False
-        if _TOOLS.search(execution.code):
-            self._with_tools.add(execution.session)
-        return execution.session in self._with_tools
-    keeping: Keeping | None = None
-    layers: tuple[Layer, ...] = ()
+        if _TOOLS.search(code):
+            self._with_tools.add(space)
+        return space in self._with_tools

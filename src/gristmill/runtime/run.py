@@ -41,6 +41,8 @@ class Run:
 
     execution: Execution
     root: str
+    space: str | None = None
+    """Under which key the session keeps its interpreter and its files; no two tenants share one."""
     recorded: Mapping[CallKey, Recorded] = field(default_factory=dict[CallKey, Recorded])
     grants: tuple[Grant, ...] = ()
     dry_run: bool = False
@@ -59,7 +61,7 @@ class Run:
     def again(self, recorded: Mapping[CallKey, Recorded], grants: tuple[Grant, ...]) -> "Run":
         """The same program once more, with everything that was called and decided meanwhile."""
         return Run(
-            execution=self.execution, root=self.root, recorded=recorded, grants=grants, dry_run=self.dry_run,
+            execution=self.execution, root=self.root, space=self.space, recorded=recorded, grants=grants, dry_run=self.dry_run,
             redactor=self.redactor,
         )  # fmt: skip
 

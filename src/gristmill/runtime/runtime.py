@@ -12,13 +12,18 @@ from gristmill.catalog.render import BUDGET_TOKENS
 from gristmill.config import Config, load_config
 from gristmill.errors import ConfigError
 from gristmill.events import Emit, ignore
-from gristmill.model import Execution, Isolation, Json, Limits, Outcome, Tool
+from gristmill.guard.approvals import Approval, Approvals
+from gristmill.ledger.audit import Audit
+from gristmill.model import Budget, Execution, Isolation, Json, Limits, Outcome, Strategy, Tool
 from gristmill.runtime.build import open_rooms
 from gristmill.runtime.discover import Described, Found, Language, ServerRow
-from gristmill.runtime.execute import execute
-from gristmill.runtime.keeping import skills_in_sight
+from gristmill.runtime.execute import Approve, execute
+from gristmill.runtime.keeping import Keeping, skills_in_sight
 from gristmill.runtime.rooms import Rooms
+from gristmill.session.sessions import session_key
 from gristmill.upstream.inproc import Function
+
+__all__ = ["Approval", "Runtime", "Session"]
 
 
 class Session:
@@ -76,25 +81,61 @@ class Runtime:
 
     async def execute(
         self,
-        code: str,
+        code: str | None = None,
         *,
         session: str | None = None,
         limits: Mapping[str, Any] | Limits | None = None,
         context: Mapping[str, Json] | None = None,
+        resume: str | None = None,
+        budget: Budget | None = None,
+        strategy: Strategy | None = None,
+        caller: str = "local",
+        tenant: str = "local",
+        approve: Approve | None = None,
         emit: Emit = ignore,
+        execution_id: str | None = None,
     ) -> Outcome:
         """Execute ``code``; whatever it does comes back as an outcome.
 
-        ``limits`` may ask for less than the configuration allows, never for more. ``emit`` hears output and calls as they happen.
+        ``limits`` may ask for less than the configuration allows, never for more. ``resume`` takes up an earlier execution:
+        calls that succeeded in it are answered from its journal; without ``code`` its own is run again. ``approve`` is shown
+        the plan when calls need approval; without it the outcome is ``awaiting_approval`` and carries the plan. ``emit`` hears
+        output and calls as they happen.
 
         Raises:
             SandboxError: the sandbox, not the code, failed.
             ConfigError: an unknown limit.
+            NotFound: nothing is kept of the execution to resume.
+            StoreUnavailable: what must be kept cannot be.
         """
         execution = Execution(
-            id=uuid.uuid4().hex, code=code, session=session, limits=self._limits(limits), context=dict(context or {})
+            id=execution_id or uuid.uuid4().hex,
+            code=code or "",
+            session=session,
+            limits=self._limits(limits),
+            context=dict(context or {}),
+            caller=caller,
+            tenant=tenant,
+            resume=resume,
+            budget=budget,
+            strategy=strategy,
         )
-        return await execute(self._rooms, execution, emit)
+        return await execute(self._rooms, execution, emit, approve)
+
+    @property
+    def approvals(self) -> Approvals:
+        """The inbox: plans that wait for a person, and what was decided about them."""
+        return self._rooms.desk.approvals
+
+    @property
+    def audit(self) -> Audit:
+        """What happened, in a chain that shows every change."""
+        return self._rooms.recorder.audit
+
+    @property
+    def keeping(self) -> Keeping:
+        """Sessions, their files and values, and skills."""
+        return self._rooms.keeping
 
     async def search(
         self,
@@ -148,18 +189,19 @@ class Runtime:
         """The session called ``name``; it begins with its first execution."""
         return Session(self, name)
 
-    async def fork_session(self, session: str, branch: str) -> None:
+    async def fork_session(self, session: str, branch: str, *, tenant: str = "local") -> None:
         """Branch the live interpreter of ``session``; both continue independently and share the session's files.
 
         Raises:
             UnknownSession: ``session`` keeps no live interpreter.
         """
-        await self._rooms.kept.fork(session, branch)
-        self._rooms.workspaces.share(session, branch)
+        space, new = session_key(tenant, session), session_key(tenant, branch)
+        await self._rooms.kept.fork(space, new)
+        self._rooms.keeping.workspaces.share(space, new)
 
-    async def drop_session(self, session: str) -> None:
+    async def drop_session(self, session: str, *, tenant: str = "local") -> None:
         """End the interpreter that ``session`` keeps; its files stay."""
-        await self._rooms.kept.drop(session)
+        await self._rooms.kept.drop(session_key(tenant, session))
 
     @property
     def sessions_kept(self) -> tuple[str, ...]:

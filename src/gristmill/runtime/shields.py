@@ -16,20 +16,21 @@ class Shields:
     """Makes the layers for each run; what flow rules remember belongs to the session."""
 
     def __init__(self, config: Config) -> None:
-        self._mode, self._deny = config.mask.mode, config.flows.deny
+        self._mask, self._deny = config.mask, config.flows.deny
         self._flows: OrderedDict[str, Flows] = OrderedDict()
 
     def masks(self, run: Run) -> MaskLayer | None:
         """Real values go out, and in ``full`` mode masks come back; nothing where masking is off."""
-        if self._mode == "off" or run.redactor is None:
+        mode = self._mask.mode
+        if mode == "off" or run.redactor is None:
             return None
-        return MaskLayer(run.redactor, mode=self._mode, reveal=_was_allowed)
+        return MaskLayer(run.redactor, mode=mode, reveal=_was_allowed)
 
     def flows(self, run: Run) -> FlowLayer | None:
         """The rules of the run's session; nothing where there are none."""
         if not self._deny:
             return None
-        scope = run.execution.session or run.root
+        scope = run.space or run.root
         flows = self._flows.get(scope)
         if flows is None:
             flows = self._flows[scope] = Flows(self._deny, resolve=run.reveal)

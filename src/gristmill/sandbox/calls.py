@@ -38,7 +38,7 @@ class Calls:
         self.tools[call.tool] = None
         outgoing = ToolCall(
             id=self.count, tool=call.tool, arguments=call.arguments, positional=tuple(call.positional),
-            execution=self._job.execution, session=self._job.session, caller=self._job.caller,
+            execution=self._job.execution, session=self._job.session, caller=self._job.caller, tenant=self._job.tenant,
         )  # fmt: skip
         self._emit(CallStarted(execution=self._job.execution, call=outgoing.id, tool=call.tool))
         self._tasks[call.id] = self._loop.create_task(self._answer(call.id, outgoing))
