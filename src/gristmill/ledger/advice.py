@@ -57,7 +57,8 @@ def unused_servers(history: History) -> tuple[Advice, ...]:
         Advice(
             kind="unused_server",
             subject=server,
-            text=f"{server}: none of its tools was called; its definitions are {tokens[server]:,} tokens for a client that loads them",
+            text=f"{server}: none of its tools was called; "
+            f"its definitions are {tokens[server]:,} tokens for a client that loads them",
             tokens=tokens[server],
         )
         for server in unused

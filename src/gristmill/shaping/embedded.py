@@ -1,4 +1,4 @@
-"""JSON inside printed text, so that it is shaped as the value that it is, and never cut in the middle."""
+"""JSON and Python's own spelling of values inside printed text, so that each is shaped as the value it is."""
 
 import json
 import re
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gristmill.model import Json
+from gristmill.shaping import spelled
 
 WORTH = 300
 """Characters from which on a value in the text is shaped as a value."""
@@ -63,7 +64,14 @@ def _values(text: str) -> Iterator[tuple[int, int, Json]]:
             value, end = _decode(text, start)
         except (ValueError, RecursionError) as error:
             in_vain += error.pos - start + 50 if isinstance(error, json.JSONDecodeError) else 10_000
-            at = text.find("\n", start) + 1 or len(text)
+            end = text.find("\n", start)
+            end = end if end >= 0 else len(text)
+            printed = _printed(text[start:end]) if end - start >= WORTH else None
+            if printed is not None:
+                yield found.start(), end, printed
+            else:
+                in_vain += end - start if end - start >= WORTH else 0
+            at = end + 1
             continue
         closing = _LINE_END.match(text, end)
         if closing is None:
@@ -71,3 +79,14 @@ def _values(text: str) -> Iterator[tuple[int, int, Json]]:
             continue
         yield found.start(), end, value
         at = closing.end()
+
+
+def _printed(line: str) -> Json:
+    """The value that Python printed as ``line``; nothing when it is none."""
+    text = spelled.spelled_as_json(line.rstrip())
+    if text is None:
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None

@@ -10,6 +10,7 @@ from gristmill.shaping.spill import Kept, Part, cost, shortened
 HANDLE_TOKENS = 70
 """A first guess at what the line about the rest costs."""
 TRIES = 4
+MARGIN = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,10 +49,10 @@ def fit(part: Part, whole: str, kept: Kept, tokens: int, make: Make) -> Piece:
     for _ in range(TRIES):
         made = make(room)
         left = named(made)
-        over = count(made.text) + cost(left) - tokens
-        if over <= 0:
+        if count(made.text) + cost(left) <= tokens:
             return Piece(value=made.value, left=left)
-        room = max(1, room - over - 1)
+        # The next one names another place, by a few digits more perhaps; what it may cost is known but for those.
+        room = max(1, min(room - 1, tokens - cost(left) - MARGIN))
     made = make(1)
     left = named(made)
     return Piece(value=made.value, left=left if count(made.text) + cost(left) <= tokens else shortened(left))

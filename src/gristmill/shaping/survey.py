@@ -49,7 +49,7 @@ def summarize(values: Values) -> str:
     """The kinds, and what is worth knowing of them: range and mean, few distinct values, how many are true."""
     stride = -(-len(values) // LOOKED_AT)
     looked = values[::stride] if stride > 1 else values
-    told = [value for value in looked if value is not None]
+    told = [value for value in looked if value is not None] if None in looked else looked
     facts = _facts(told)
     sampled = f", from every {stride}th" if stride > 1 else ""
     return f"{kinds(looked)}{', ' if facts else ''}{facts}{sampled}"
@@ -67,14 +67,12 @@ def _facts(told: Values) -> str:
 
 
 def _range(numbers: Values) -> str:
-    finite = [number for number in numbers if math.isfinite(number)] if float in set(map(type, numbers)) else numbers
-    if not finite:
-        return ""
     try:
-        mean = sum(finite) / len(finite)
+        mean = sum(numbers) / len(numbers)
     except OverflowError:  # integers beyond a float
         return ""
-    return f"{_number(min(finite))} to {_number(max(finite))}, mean {mean:.6g}"
+    # Not JSON's own numbers are among them, or their sum is beyond a float: no range is better than a wrong one.
+    return f"{_number(min(numbers))} to {_number(max(numbers))}, mean {mean:.6g}" if math.isfinite(mean) else ""
 
 
 def _number(number: float) -> str:
@@ -82,9 +80,9 @@ def _number(number: float) -> str:
 
 
 def _texts(texts: Values) -> str:
-    distinct = len(set(texts))
-    if distinct <= FEW and len(texts) >= 2 * distinct and all(len(text) <= 40 for text in set(texts)):
+    distinct = set(texts)
+    if len(distinct) <= FEW and len(texts) >= 2 * len(distinct) and max(map(len, distinct)) <= 40:
         return ", ".join(f"{text} {number:,}" for text, number in Counter(texts).most_common())
-    if _DATE.match(texts[0]) and _DATE.match(texts[-1]) and max(map(len, texts)) <= 40:
-        return f"{min(texts)} to {max(texts)}"
-    return "all distinct" if distinct == len(texts) else f"{distinct:,} distinct"
+    if _DATE.match(texts[0]) and _DATE.match(texts[-1]) and max(map(len, distinct)) <= 40:
+        return f"{min(distinct)} to {max(distinct)}"
+    return "all distinct" if len(distinct) == len(texts) else f"{len(distinct):,} distinct"

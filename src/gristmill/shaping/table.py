@@ -10,7 +10,7 @@ from gristmill.shaping.survey import kinds, summarize
 KEY = "(key)"
 """The column that holds the keys where the rows are the values of an object."""
 PROBED = 100
-MOST_CELLS = 1_000_000
+MOST_CELLS = 500_000
 Row = Mapping[str, Json]
 
 
@@ -27,25 +27,23 @@ class Table:
         if not statistics:
             return self._kind(column)
         if column not in self._told:
-            self._told[column] = summarize(self._present(column)) + self._missing(column)
+            self._told[column] = self._summary(column)
         return self._told[column]
 
     def _kind(self, column: str) -> str:
         return kinds([row[column] for row in self.rows[:PROBED] if column in row])
 
+    def _summary(self, column: str) -> str:
+        looked = self._looked_at()
+        present = [row[column] for row in looked if column in row]
+        missing = len(looked) - len(present)
+        sampled = f", from {len(looked):,} of the rows" if len(looked) < len(self.rows) else ""
+        return summarize(present) + (f", missing in {missing:,}" if missing else "") + sampled
+
     def _looked_at(self) -> Sequence[Row]:
         # The work is bounded by cells, so that a wide table of millions of cells takes as long as a narrow one.
         stride = -(-len(self.rows) * len(self.columns) // MOST_CELLS)
         return self.rows[::stride] if stride > 1 else self.rows
-
-    def _present(self, column: str) -> list[Json]:
-        return [row[column] for row in self._looked_at() if column in row]
-
-    def _missing(self, column: str) -> str:
-        looked = self._looked_at()
-        missing = len(looked) - sum(1 for row in looked if column in row)
-        sampled = f", from {len(looked):,} of the rows" if len(looked) < len(self.rows) else ""
-        return (f", missing in {missing:,}" if missing else "") + sampled
 
 
 def table_of(values: Sequence[Json]) -> Table | None:
@@ -56,7 +54,7 @@ def table_of(values: Sequence[Json]) -> Table | None:
     rows = cast("list[Row]", probed)
     columns = {column: None for row in rows for column in row}
     alike = sum(map(len, rows)) * 2 >= len(columns) * len(rows)
-    if not alike or not all(type(value) is dict for value in values):
+    if not alike or set(map(type, values)) != {dict}:
         return None
     return Table(rows=cast("Sequence[Row]", values), columns=tuple(columns))
 

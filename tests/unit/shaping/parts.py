@@ -16,7 +16,7 @@ class Kept:
         self.files: dict[str, bytes] = {}
 
     def __call__(self, name: str, content: bytes) -> str | None:
-        path = f"results/8f3a9c21d0b7-{name}"
+        path = f"results/8f3a9c21-d0b7-4c55-a7d1-e2f3a4b5c6d7-{name}"
         self.files[path] = content
         return path
 
