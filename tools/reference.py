@@ -12,6 +12,8 @@ from pydantic import BaseModel
 import gristmill
 from gristmill import errors, events
 from gristmill.config import Config
+from gristmill.config_policy import RuleConfig
+from gristmill.config_quota import ServerQuota
 from gristmill.config_servers import ServerConfig
 from gristmill.ledger.metrics import METRICS
 from gristmill.model import Outcome
@@ -30,6 +32,8 @@ def config_page() -> str:
         "",
     ]
     servers = ["", "## `[servers.NAME]`", "", "One tool server.", "", *_section(ServerConfig, "servers.NAME.")]
+    servers += ["", "## `[[policy.rules]]`", "", "One rule.", "", *_section(RuleConfig, "policy.rules.")]
+    servers += ["", "## `[quota.servers.NAME]`", "", "One server.", "", *_section(ServerQuota, "quota.servers.NAME.")]
     return "\n".join(lines + _section(Config, "") + servers) + "\n"
 
 

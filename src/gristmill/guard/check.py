@@ -16,7 +16,7 @@ from gristmill.model import Tool
 
 MOST_CHARS = 60_000
 MOST_PROBLEMS = 20
-OURS = frozenset({"servers", "mcp_client", "tool_discovery", "skills"})
+OURS = frozenset({"servers", "mcp_client", "tool_discovery", "skills", "session"})
 """Modules that the guest itself offers."""
 
 _FOLLOWED = frozenset({"servers", "mcp_client"})

@@ -57,6 +57,13 @@ class Policy:
         """How long a question waits for its answer, and an approval for its use."""
         return self._config.approval_minutes * 60
 
+    @property
+    def weakened(self) -> tuple[str, ...]:
+        """The settings that let calls pass which nobody looked at; for every audit record and for the doctor to say aloud."""
+        config = self._config
+        found = [f'policy.{name} "allow"' for name in ("default", "changed_definitions") if getattr(config, name) == "allow"]
+        return (*found, *(rule.text for rule in self._rules if rule.effect == "allow" and not rule.pattern.strip("*?.")))
+
     def decide(self, call: ToolCall, tool: Tool | None, *, accepted: bool = True, trusted: bool = False) -> Decision:
         """What becomes of ``call``, whose tool stands under the name that its server gave it.
 

@@ -33,7 +33,8 @@ def refusal(problems: Sequence[Problem], *, rule: str = "code.check") -> CodeRef
 
 def near(name: str, known: Iterable[str]) -> str | None:
     """The name that was probably meant."""
-    plain = {_plain(each): each for each in known}
+    # Of names that differ only in separators the one without a leading underscore is meant, whatever their order.
+    plain = {_plain(each): each for each in sorted(known, key=lambda each: (not each.startswith("_"), each))}
     found = difflib.get_close_matches(_plain(name), plain, n=1, cutoff=0.6)
     return plain[found[0]] if found else None
 

@@ -56,6 +56,7 @@ def test_the_most_specific_rule_decides() -> None:
     assert [effect(made, tool) for tool in ("crm.get", "crm.delete_all", "crm.delete_draft")] == ["allow", "ask", "allow"]
     assert effect(policy(allow=["crm.get"], ask=["crm.get*"])) == "allow"
     assert effect(policy(allow=["crm.g*"], ask=["crm.*t"])) == "ask"  # as many letters each: the stricter
+    assert effect(policy(rules=[{"match": "crm.g*", "effect": "allow"}], ask=["crm.*t"])) == "ask"
 
 
 def test_a_condition_makes_a_rule_more_specific_than_the_same_without() -> None:
@@ -188,6 +189,12 @@ def test_an_explanation_lists_every_rule_that_names_the_tool() -> None:
         Considered(rule='policy.allow "crm.*"', effect="allow", outcome="decides"),
     )
     assert made.explain(call("web.get"), None)[-1].rule == 'policy.default "annotations"'
+
+
+def test_settings_that_let_anything_pass_are_named() -> None:
+    assert policy(allow=["crm.*"]).weakened == ()
+    loud = policy(default="allow", changed_definitions="allow", allow=["*", "*.*"]).weakened
+    assert loud == ('policy.default "allow"', 'policy.changed_definitions "allow"', 'policy.allow "*.*"', 'policy.allow "*"')
 
 
 def test_patterns_that_name_no_tool_are_found() -> None:
