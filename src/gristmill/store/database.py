@@ -242,10 +242,19 @@ class Database:
             try:
                 results.append((job, job.work(statements)))
             except Exception as error:  # whatever it was, only this job is affected
-                statements.run("ROLLBACK TO SAVEPOINT job")
+                self._take_back(statements, error)
                 job.done.set_exception(self._translated(error))
             statements.run("RELEASE SAVEPOINT job")
         return results
+
+    def _take_back(self, statements: _Statements, error: Exception) -> None:
+        """Undo the part of one job. A full disk or a lost connection has undone all of the batch: then its reason counts."""
+        try:
+            statements.run("ROLLBACK TO SAVEPOINT job")
+        except self._driver.failures:
+            if isinstance(error, self._driver.failures):
+                raise error from None
+            raise
 
     def _run_commit(self, connection: Any, statements: _Statements) -> None:
         try:

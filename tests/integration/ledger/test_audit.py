@@ -21,7 +21,15 @@ KEY = b"k" * 32
 
 
 def call(number: int, **fields: object) -> AuditRecord:
-    given = {"id": f"e1/{number}", "parent": "e1", "time": 1000.0 + number, "tool": "crm.find", "status": "ok", **fields}
+    given = {
+        "id": f"e1/{number}",
+        "parent": "e1",
+        "time": 1000.0 + number,
+        "tool": "crm.find",
+        "status": "ok",
+        "decision": "deny",
+        **fields,
+    }
     return AuditRecord(kind="call", **given)  # pyright: ignore[reportArgumentType]
 
 
@@ -90,6 +98,8 @@ async def test_two_processes_extend_one_chain(place: Place) -> None:
     ("sql", "first_bad"),
     [
         ("UPDATE audit SET record = replace(record, 'crm.find', 'crm.kind') WHERE seq = 7", 7),
+        ("UPDATE audit SET record = replace(record, '\"deny\"', '\"allow\"') WHERE seq = 7", 7),
+        ("UPDATE audit SET record = replace(record, '\"deny\"', '\"allow\"') WHERE seq = 20", 20),
         ("DELETE FROM audit WHERE seq = 7", 7),
         ("DELETE FROM audit WHERE seq < 7", 1),
         ("DELETE FROM audit WHERE seq > 17", 18),

@@ -3,6 +3,8 @@
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
+from sqlite3 import Connection
 
 import pytest
 
@@ -10,6 +12,7 @@ from gristmill.errors import StoreUnavailable
 from gristmill.ledger.journal import TABLES, Entry, Journal, RunRecord
 from gristmill.ledger.seal import Seal
 from gristmill.store.database import Database
+from gristmill.store.sqlite import Sqlite
 from tests.integration.store.conftest import Place
 
 pytestmark = pytest.mark.anyio
@@ -69,3 +72,29 @@ async def test_runs_untouched_for_long_are_forgotten_with_their_calls(place: Pla
         assert len(await journal.load("r")) == 1
         await journal.prune(101.0)
         assert await journal.load("r") == ()
+
+
+class FullDisk(Sqlite):
+    """A disk with room for the tables and little more."""
+
+    def connect(self) -> Connection:
+        connection = super().connect()
+        connection.execute("PRAGMA max_page_count = 24")
+        return connection
+
+
+async def test_a_call_that_cannot_be_written_down_is_refused_before_it_leaves_and_what_was_written_stays(tmp_path: Path) -> None:
+    store = await Database(FullDisk(tmp_path / "gristmill.db"), TABLES).open()
+    journal = Journal(store, Seal(b"k" * 32), lambda: 100.0)
+    left: list[str] = []
+
+    async def until_full() -> None:
+        for number in range(1_000):
+            await journal.sent(replace(entry(number), arguments={"n": "x" * 1_000}))
+            left.append(f"h{number}")
+
+    with pytest.raises(StoreUnavailable, match="full"):
+        await until_full()
+    assert left
+    assert {one.hash for one in await journal.load("r")} == set(left)
+    await store.close()
