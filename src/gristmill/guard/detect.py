@@ -43,6 +43,7 @@ class Detector:
 
     def __init__(self, wanted: Findings = Findings()) -> None:  # noqa: B008 - frozen
         self._kinds = wanted.kinds
+        self.has_patterns = bool(wanted.patterns)
         self._finders = _finders(wanted)
         allowed = [f"(?:{translate(pattern)})" for pattern in wanted.allow]
         self._allowed = re.compile("|".join(allowed), re.IGNORECASE) if allowed else None

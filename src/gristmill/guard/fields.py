@@ -32,6 +32,7 @@ _NO_SECRET = re.compile(
     r"(?i)(?:true|false|yes|no|none|null|nil|undefined|unset|empty|n/a|redacted|required|optional|string|[*x•.\-_]+|\$\{.*\}|\$\(.*\)|<[^<>]*>)"
 )
 _SHORTEST_PASSWORD, _SHORTEST_KEY, _LONGEST = 4, 16, 4_096
+_ENOUGH = 64
 _KEY_BITS = 3.0
 """Bits per character: prose and identifiers of sixteen and more characters stay below, random keys above."""
 
@@ -71,6 +72,7 @@ def is_secret(hint: Hint, value: str) -> bool:
 
 
 def bits_per_character(text: str) -> float:
-    """Shannon's entropy of the characters."""
+    """Shannon's entropy of the characters, the first of them if there are many."""
+    text = text[:_ENOUGH]
     length = len(text)
     return -sum(count / length * math.log2(count / length) for count in Counter(text).values())

@@ -13,11 +13,16 @@ from gristmill.guard.spans import Found, Span
 _GLUE = r" .()/\-\u00a0\u2010-\u2013\u202f"
 """What people write between the digits of one number."""
 
-# The first character carries the search (the engine skips to it), so what stands before it is checked after it.
-_RUN = re.compile(
-    rf"[0-9+(](?:(?<![0-9A-Za-z_].)(?<![0-9][-./].)[0-9{_GLUE}]{{7,}}"
-    r"|(?<=[A-Za-z]{2}.)(?<![0-9A-Za-z_].{3})(?P<iban>[0-9](?:[ -]?[0-9A-Za-z]){11,30}))"
-)
+
+def _run(glue: str) -> re.Pattern[str]:
+    # The first character carries the search (the engine skips to it), so what stands before it is checked after it.
+    return re.compile(
+        rf"[0-9+(](?:(?<![0-9A-Za-z_].)(?<![0-9][-./].)[0-9{glue}]{{7,}}"
+        r"|(?<=[A-Za-z]{2}.)(?<![0-9A-Za-z_].{3})(?P<iban>[0-9](?:[ -]?[0-9A-Za-z]){11,30}))"
+    )
+
+
+_RUN, _ASCII_RUN = _run(_GLUE), _run(r" .()/\-")
 
 _NOT_IN_WORD = r"(?<![0-9A-Za-z_.\-])"
 _WORD_ENDS = r"(?![0-9A-Za-z_])(?![.\-/:,][0-9])"
@@ -51,6 +56,7 @@ _DATE = re.compile(
 _PAIRS = re.compile(r"[0-9]{2}(?: [0-9]{2})+")
 _HEX_BEFORE = re.compile(r"(?:^|[^0-9A-Za-z])[0-9a-fA-F]{2} $")
 _HEX_AFTER = re.compile(r" [0-9a-fA-F]{2}\b")
+_LONGEST_PHONE = 24
 _NOT_DIGITS = re.compile(r"[^0-9]+")
 
 
@@ -62,15 +68,24 @@ def digits_of(text: str) -> str:
 def number_finder(kinds: frozenset[str]) -> Callable[[str], Found]:
     """A search for those of ``card``, ``iban``, ``ssn`` and ``phone`` that are among ``kinds``."""
     wanted = [close for kind, close in _CLOSE.items() if kind in kinds]
+    has_cards = "card" in kinds
+    phones = [_phones] if "phone" in kinds else []
 
     def find(text: str) -> Found:
         found: Found = []
-        for run in _RUN.finditer(text):
+        for run in (_ASCII_RUN if text.isascii() else _RUN).finditer(text):
+            start, end = run.span()
             if run.lastgroup is None:
-                for close in wanted:
-                    found.extend(close(text, run.start(), run.end()))
+                # Most runs are plainly of one kind, and can be no other.
+                is_short = end - start <= _LONGEST_PHONE
+                if run[0].isdigit():
+                    if has_cards and is_card(run[0]) and _stands_alone(text, start, end):
+                        found.append((start, end, "CARD"))
+                    continue
+                for close in phones if is_short and run[0][0] == "+" else wanted:
+                    found.extend(close(text, start, end))
             elif "iban" in kinds:
-                found.extend(_ibans(text, run.start() - 2, run.end()))
+                found.extend(_ibans(text, start - 2, end))
         return found
 
     return find
@@ -89,6 +104,11 @@ def _ibans(text: str, start: int, end: int) -> Iterable[Span]:
             if stands_alone and is_iban(number):
                 yield start, at + 1, "IBAN"
             return
+
+
+def _stands_alone(text: str, start: int, end: int) -> bool:
+    match = _CARD.match(text, start, end + 2)
+    return match is not None and match.end() == end
 
 
 def _cards(text: str, start: int, end: int) -> Iterable[Span]:

@@ -1,6 +1,7 @@
 """A JSON value as its strings and numbers, and back. Without recursion: how deep a value is nested is a stranger's choice."""
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import cast
 
 from gristmill.model import Json
@@ -40,49 +41,46 @@ class Leaves:
                     numbers.add(leaf)
 
 
-def in_fields(value: Json, wanted: Mapping[str, object]) -> Iterator[tuple[str, Json]]:
-    """Name and value of each field whose name is wanted; for a list, each of its items."""
-    stack: list[Json] = [value]
-    while stack:
-        container = stack.pop()
-        if type(container) is dict:
-            for name, inner in cast("dict[str, Json]", container).items():
-                if name in wanted:
-                    yield from ((name, item) for item in _items(inner))
-                stack.append(inner)
-        elif type(container) is list:
-            stack.extend(cast("list[Json]", container))
+Swap = Callable[[Json], Json]
+"""A string or number → what stands in its place; itself, to leave it to the others."""
 
 
-def _items(value: Json) -> list[Json]:
-    return cast("list[Json]", value) if type(value) is list else [value]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Swaps:
+    """What stands in the place of strings (names of fields too), of numbers, and of either in some fields."""
+
+    texts: Mapping[str, Json]
+    numbers: Mapping[int, Json] = field(default_factory=dict[int, Json])
+    fields: Mapping[str, Swap] = field(default_factory=dict[str, Swap])
 
 
-Swap = Callable[[str | None, Json], Json]
-"""(name of the field or nothing, string or number) → what stands in its place."""
-
-
-def rebuilt(value: Json, swap: Swap, rename: Mapping[str, str]) -> Json:
-    """A copy with every string and number swapped and every field renamed; its order and shape stay."""
+def rebuilt(value: Json, swaps: Swaps) -> Json:
+    """A copy with everything swapped; its order and shape stay."""
     root: list[Json] = []
-    stack: list[tuple[Json, Json, str | None]] = [([value], root, None)]
+    stack: list[tuple[Json, Json, Swap | None]] = [([value], root, None)]
+    texts, fields = swaps.texts.get, swaps.fields.get
     while stack:
-        source, target, name = stack.pop()
+        source, target, swap = stack.pop()
         if type(source) is dict:
-            for key, leaf in cast("dict[str, Json]", source).items():
-                target[rename.get(key, key)] = _place(leaf, key, swap, stack)
+            for name, leaf in cast("dict[str, Json]", source).items():
+                target[str(texts(name, name))] = _placed(leaf, swaps, fields(name), stack)
         else:
-            target.extend(_place(leaf, name, swap, stack) for leaf in source)
+            target.extend([_placed(leaf, swaps, swap, stack) for leaf in source])
     return root[0]
 
 
-def _place(leaf: Json, name: str | None, swap: Swap, stack: list[tuple[Json, Json, str | None]]) -> Json:
+def _placed(leaf: Json, swaps: Swaps, swap: Swap | None, stack: list[tuple[Json, Json, Swap | None]]) -> Json:
     kind: object = type(leaf)  # pyright: ignore[reportUnknownVariableType]
-    if kind is dict or kind is list:
-        copy: Json = {} if kind is dict else []
-        stack.append((leaf, copy, name))
-        return copy
-    return swap(name, leaf) if kind is str or kind is int else leaf
+    if kind is str or kind is int:
+        placed = swap(leaf) if swap else leaf
+        if placed is not leaf:
+            return placed
+        return swaps.texts.get(leaf, leaf) if kind is str else swaps.numbers.get(leaf, leaf)
+    if kind is not dict and kind is not list:
+        return leaf
+    copy: Json = {} if kind is dict else []
+    stack.append((leaf, copy, swap if kind is list else None))
+    return copy
 
 
 def scalars(value: Json, *, names: bool) -> Iterator[Json]:

@@ -1,17 +1,19 @@
 """Masks what the detector finds and restores what the vault holds, in texts and in JSON values. One per session."""
 
+import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import partial
 from itertools import accumulate
 from typing import cast
 
 from gristmill.guard.checksums import is_card
 from gristmill.guard.detect import Detector
 from gristmill.guard.fields import Hint, hint_of
-from gristmill.guard.leaves import Leaves, in_fields, rebuilt
+from gristmill.guard.leaves import Leaves, Swap, Swaps, rebuilt
 from gristmill.guard.spans import GAP, Found
-from gristmill.guard.vault import NUMBER, PLACEHOLDER, Vault
+from gristmill.guard.vault import LETTERS, MASK, NUMBER, PLACEHOLDER, Vault
 from gristmill.model import Json
 
 _BETWEEN = f"\n{GAP}\n"
@@ -19,6 +21,12 @@ _BETWEEN = f"\n{GAP}\n"
 
 _ROUNDS = 8
 """A mask can lay bare what stood glued to it. Twice is enough for all but the strangest texts."""
+
+_GLUED = re.compile(
+    rf"(?:[^\s\"'<>\0(\[{{:=,;|]|[0-9+(] |[0-9]\W)<[A-Z][A-Z0-9_]{{0,40}}_[a-z]{{{LETTERS}}}>"
+    rf"|_[a-z]{{{LETTERS}}}>(?:[^\s\"'<>\0)\]}},;:|\\]| [0-9+(]|\W[0-9])"
+)
+"""A mask whose neighbours are not plain spaces, quotes or brackets."""
 
 _LONGEST_NUMBER = 10**24
 
@@ -39,15 +47,11 @@ class Redactor:
         leaves = Leaves(plain)
         texts = self._changes({**leaves.names, **leaves.strings})
         numbers = {number: self._replace("CARD" + NUMBER, str(number)) for number in leaves.numbers if self._is_card(number)}
-        fields = self._in_fields(plain, leaves.names)
+        fields = self._fields(leaves.names, texts)
         if not (texts or numbers or fields):
             return value
-
-        def swap(name: str | None, leaf: Json) -> Json:
-            changed = fields.get((name, leaf)) if fields and name is not None else None
-            return changed or (texts.get(leaf, leaf) if type(leaf) is str else numbers.get(leaf, leaf))
-
-        return rebuilt(plain, swap, texts)
+        masked = rebuilt(plain, Swaps(texts=texts, numbers=numbers, fields=fields))
+        return masked if texts or numbers or masked != plain else value
 
     def mask_text(self, text: str) -> str:
         """``text`` with all that was found masked."""
@@ -63,21 +67,26 @@ class Redactor:
         restored = {text: whole for text, whole in restored.items() if whole != text}
         if not restored:
             return value
-        rename = {text: str(whole) for text, whole in restored.items()}
-        return rebuilt(plain, lambda _, leaf: restored.get(leaf, leaf) if type(leaf) is str else leaf, rename)
+        return rebuilt(plain, Swaps(texts=restored))
 
     def _changes(self, texts: Iterable[str]) -> dict[str, str]:
         """Only those texts that hold something, each with its masked form."""
         changes = self._changes_once(list(texts))
         again = changes
         for _ in range(_ROUNDS):
-            again = self._changes_once(list(again.values())) if again else again
+            again = self._changes_once([masked for masked in again.values() if self._may_hold_more(masked)])
             if not again:
                 break
             changes = {text: again.get(masked, masked) for text, masked in changes.items()}
         return changes
 
+    def _may_hold_more(self, masked: str) -> bool:
+        """Whether a mask stands so close to something that this was not seen for what it hid."""
+        return _GLUED.search(masked) is not None or (self._detector.has_patterns and not MASK.fullmatch(masked))
+
     def _changes_once(self, texts: list[str]) -> dict[str, str]:
+        if not texts:
+            return {}
         joined = _BETWEEN.join(texts)
         found = self._detector.find(self._hide_placeholders(joined))
         if not found:
@@ -93,6 +102,8 @@ class Redactor:
         return {texts[which]: self._masked(texts[which], spans) for which, spans in by_text.items()}
 
     def _masked(self, text: str, spans: Found) -> str:
+        if len(spans) == 1 and spans[0][0] == 0 and spans[0][1] == len(text):
+            return self._replace(spans[0][2], text)
         parts: list[str] = []
         at = 0
         for start, end, kind in spans:
@@ -114,18 +125,19 @@ class Redactor:
     def _is_card(self, number: int) -> bool:
         return self._detector.finds("card") and number < 10**19 and is_card(str(number))
 
-    def _in_fields(self, value: Json, names: Iterable[str]) -> dict[tuple[str, Json], str]:
-        """Placeholders for values that only the name of their field gives away."""
-        hints: Mapping[str, Hint] = {name: hint for name in names if (hint := hint_of(name))}
-        found: dict[tuple[str, Json], str] = {}
-        if not hints:
-            return found
-        for name, leaf in in_fields(value, hints):
-            if not self._is_raw(leaf) or (name, leaf) in found:
-                continue
-            if kind := self._detector.kind_in_field(hints[name], str(leaf)):
-                found[name, leaf] = self._replace(kind + (NUMBER if type(leaf) is int else ""), str(leaf))
-        return found
+    def _fields(self, names: Iterable[str], texts: Mapping[str, str]) -> dict[str, Swap]:
+        """For fields whose name says what they hold: a look at each whole value."""
+        swaps: dict[str, Swap] = {}
+        for name in names:
+            if hint := hint_of(name):
+                swaps[name] = partial(self._in_field, hint, texts)
+        return swaps
+
+    def _in_field(self, hint: Hint, texts: Mapping[str, str], leaf: Json) -> Json:
+        if MASK.fullmatch(texts.get(leaf, "")):
+            return leaf
+        kind = self._detector.kind_in_field(hint, str(leaf)) if self._is_raw(leaf) else None
+        return self._replace(kind + (NUMBER if type(leaf) is int else ""), str(leaf)) if kind else leaf
 
     def _is_raw(self, leaf: Json) -> bool:
         """Whether ``leaf`` is a string without masks, or a number that anybody would dial or type."""

@@ -27,6 +27,9 @@ _ALPHABET = bytes(ord("a") + byte % 26 for byte in range(256))
 PLACEHOLDER = re.compile(rf"(<|%3C|&lt;|\\u003c)([A-Z][A-Z0-9_]{{0,40}}_[A-Z]{{{LETTERS}}})(>|%3E|&gt;|\\u003e)", re.IGNORECASE)
 """A placeholder as it was given out, or as code may have quoted it for a URL, HTML or JSON, or changed its case."""
 
+MASK = re.compile(rf"<[A-Z][A-Z0-9_]{{0,40}}_[a-z]{{{LETTERS}}}>")
+"""A placeholder as it is given out."""
+
 _FORMS: dict[str, tuple[str, Callable[[str], str]]] = {
     "<": (">", str),
     "%3c": ("%3e", lambda value: quote(value, safe="")),
@@ -48,7 +51,7 @@ class Vault:
     ) -> None:
         if len(key) < _SHORTEST_KEY:
             raise ValueError(f"a vault's key has at least {_SHORTEST_KEY} bytes")
-        self._key = key[:64]
+        self._keyed = blake2b(key=key[:64], digest_size=LETTERS)
         self._on_new = on_new
         self._most = most
         self._values = dict(entries or {})
@@ -98,7 +101,9 @@ class Vault:
 
     def _derive(self, kind: str, value: str, attempt: int) -> str:
         text = f"{attempt}\0{kind}\0{value}".encode("utf-8", "surrogatepass")
-        letters = blake2b(text, key=self._key, digest_size=LETTERS).digest().translate(_ALPHABET).decode()
+        keyed = self._keyed.copy()
+        keyed.update(text)
+        letters = keyed.digest().translate(_ALPHABET).decode()
         return f"<{kind}_{letters}>"
 
 
