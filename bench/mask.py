@@ -167,7 +167,7 @@ def _once(detector: Detector, text: str) -> float:
 
 def main() -> int:
     """Measure, print, and fail where a bar is missed."""
-    document = {"machine": describe(), "commit": commit(), **measure()}
+    document: dict[str, Any] = {"machine": describe(), "commit": commit(), **measure()}
     out = Path(__file__).parent / "out" / "mask.json"
     out.parent.mkdir(exist_ok=True)
     out.write_text(json.dumps(document, indent=1) + "\n")
