@@ -16,8 +16,9 @@ _GLUE = r" .()/\-\u00a0\u2010-\u2013\u202f"
 
 def _run(glue: str) -> re.Pattern[str]:
     # The first character carries the search (the engine skips to it), so what stands before it is checked after it.
+    # Dates are the commonest runs of all and are passed over here.
     return re.compile(
-        rf"[0-9+(](?:(?<![0-9A-Za-z_].)(?<![0-9][-./].)[0-9{glue}]{{7,}}"
+        rf"[0-9+(](?:(?<![0-9A-Za-z_].)(?<![0-9][-./].)(?![0-9]{{3}}-[0-9]{{2}}-[0-9]{{2}}(?![0-9-]))[0-9{glue}]{{7,}}"
         r"|(?<=[A-Za-z]{2}.)(?<![0-9A-Za-z_].{3})(?P<iban>[0-9](?:[ -]?[0-9A-Za-z]){11,30}))"
     )
 

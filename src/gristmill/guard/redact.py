@@ -1,6 +1,5 @@
 """Masks what the detector finds and restores what the vault holds, in texts and in JSON values. One per session."""
 
-import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -13,7 +12,7 @@ from gristmill.guard.detect import Detector
 from gristmill.guard.fields import Hint, hint_of
 from gristmill.guard.leaves import Leaves, Swap, Swaps, rebuilt
 from gristmill.guard.spans import GAP, Found
-from gristmill.guard.vault import LETTERS, MASK, NUMBER, PLACEHOLDER, Vault
+from gristmill.guard.vault import MASK, NUMBER, PLACEHOLDER, Vault
 from gristmill.model import Json
 
 _BETWEEN = f"\n{GAP}\n"
@@ -22,11 +21,8 @@ _BETWEEN = f"\n{GAP}\n"
 _ROUNDS = 8
 """A mask can lay bare what stood glued to it. Twice is enough for all but the strangest texts."""
 
-_GLUED = re.compile(
-    rf"(?:[^\s\"'<>\0(\[{{:=,;|]|[0-9+(] |[0-9]\W)<[A-Z][A-Z0-9_]{{0,40}}_[a-z]{{{LETTERS}}}>"
-    rf"|_[a-z]{{{LETTERS}}}>(?:[^\s\"'<>\0)\]}},;:|\\]| [0-9+(]|\W[0-9])"
-)
-"""A mask whose neighbours are not plain spaces, quotes or brackets."""
+_OPENING, _CLOSING = frozenset(" \t\n\r\"'<>([{:=,;|"), frozenset(" \t\n\r\"'<>)]},;:|\\")
+_NUMERIC = frozenset("0123456789+(")
 
 _LONGEST_NUMBER = 10**24
 
@@ -71,26 +67,20 @@ class Redactor:
 
     def _changes(self, texts: Iterable[str]) -> dict[str, str]:
         """Only those texts that hold something, each with its masked form."""
-        changes = self._changes_once(list(texts))
-        again = changes
+        changes, unsure = self._changes_once(list(texts))
         for _ in range(_ROUNDS):
-            again = self._changes_once([masked for masked in again.values() if self._may_hold_more(masked)])
-            if not again:
+            if not unsure:
                 break
+            again, unsure = self._changes_once(unsure)
             changes = {text: again.get(masked, masked) for text, masked in changes.items()}
         return changes
 
-    def _may_hold_more(self, masked: str) -> bool:
-        """Whether a mask stands so close to something that this was not seen for what it hid."""
-        return _GLUED.search(masked) is not None or (self._detector.has_patterns and not MASK.fullmatch(masked))
-
-    def _changes_once(self, texts: list[str]) -> dict[str, str]:
-        if not texts:
-            return {}
+    def _changes_once(self, texts: list[str]) -> tuple[dict[str, str], list[str]]:
+        """Changed texts, and those of the new ones that have to be looked at again."""
         joined = _BETWEEN.join(texts)
         found = self._detector.find(self._hide_placeholders(joined))
         if not found:
-            return {}
+            return {}, []
         starts = list(accumulate((len(text) + len(_BETWEEN) for text in texts), initial=0))
         by_text: dict[int, Found] = {}
         for start, end, kind in found:
@@ -99,7 +89,13 @@ class Redactor:
             # A key of many lines may seem to go on into the separator.
             end = min(end - offset, len(texts[which]))
             by_text.setdefault(which, []).append((start - offset, end, kind))
-        return {texts[which]: self._masked(texts[which], spans) for which, spans in by_text.items()}
+        changes = {texts[which]: self._masked(texts[which], spans) for which, spans in by_text.items()}
+        unsure = (texts[which] for which, spans in by_text.items() if self._may_hide_more(texts[which], spans))
+        return changes, [changes[text] for text in unsure]
+
+    def _may_hide_more(self, text: str, spans: Found) -> bool:
+        """Whether something stands so close to a finding that it was not seen for what it is."""
+        return self._detector.has_patterns or any(_is_glued(text, start, end) for start, end, _ in spans)
 
     def _masked(self, text: str, spans: Found) -> str:
         if len(spans) == 1 and spans[0][0] == 0 and spans[0][1] == len(text):
@@ -144,6 +140,15 @@ class Redactor:
         if type(leaf) is str:
             return not any(map(self._vault.holds, PLACEHOLDER.finditer(leaf)))
         return type(leaf) is int and abs(leaf) < _LONGEST_NUMBER
+
+
+def _is_glued(text: str, start: int, end: int) -> bool:
+    """Whether other than spaces, quotes and brackets stand around it, or digits right behind those."""
+    before, after = text[max(0, start - 2) : start], text[end : end + 2]
+    return bool(
+        (before and (before[-1] not in _OPENING or before[0] in _NUMERIC))
+        or (after and (after[0] not in _CLOSING or after[-1] in _NUMERIC))
+    )
 
 
 def _plain(value: Json) -> Json:
