@@ -63,8 +63,9 @@ _SCHEMES = ("Bearer ", "bearer ", "BEARER ", "Basic ")
 _SCHEME_VALUE = re.compile(r"[A-Za-z0-9_.~+/=-]{16,}+")
 _ASSIGNED = re.compile(
     r"""[\w.-]{0,40}+\\?["'\]]{0,2}[ \t]{0,4}(?:=>|:=|[:=])[ \t]{0,4}(?:\\?["'`])?(?:(?:Bearer|Basic|Token)[ ])?"""
-    r"""([^\s"'`,;<>{}\[\]()&\\\0]{6,512}+)"""
+    r"""([^\s"'`,;<>{}\[\]()&\\\0]{6,}+)"""
 )
+_LONG_VALUE = 256
 _NAME_BACKWARDS = re.compile(r"[\w.-]{0,40}")
 _NAME = re.compile(r"[\w.-]{1,64}")
 
@@ -91,9 +92,9 @@ def secret_finder() -> Callable[[str], Found]:
                 span = _issued_at(text, start, patterns[which])
             else:
                 span = _assigned_at(text, start) if which < first_scheme else _scheme_at(text, end)
-            if span:
+            if span and span[0] < span[1]:
                 found.append((*span, "SECRET"))
-                read_to = span[1]
+            read_to = span[1] if span else read_to
         return found
 
     return find
@@ -125,7 +126,8 @@ def _assigned_at(text: str, start: int) -> tuple[int, int] | None:
     hint = hint_of(name[0]) if name else None
     value = match[1]
     if hint not in ("password", "key") or not is_secret(hint, value) or _is_word(value):
-        return None
+        # What is too long for a word is read once only, or a text of "token=token=..." would be read over and over.
+        return (match.end(), match.end()) if len(value) > _LONG_VALUE else None
     return match.span(1)
 
 

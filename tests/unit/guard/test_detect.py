@@ -188,3 +188,12 @@ def test_a_credential_of_the_gateway_is_found_in_any_text_and_wins_over_every_ki
 
 def test_half_a_character_is_no_obstacle() -> None:
     assert found("\ud800 ann@example.com \udfff") == [("EMAIL", "ann@example.com")]
+
+
+def test_a_long_value_after_a_telling_word_is_found_to_its_end() -> None:
+    value = "aB3-xY7_kQ9z" * 300
+    assert found(f"access_token={value}&x=1") == [("SECRET", value)]
+
+
+def test_a_text_of_nothing_but_beginnings_holds_nothing() -> None:
+    assert found("token=" * 10_000) == []
