@@ -1,6 +1,5 @@
 """What outlives executions, opened without a sandbox: the store, sessions, their files and values, skills."""
 
-import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -8,7 +7,9 @@ from typing import Any
 
 from gristmill.config import Config
 from gristmill.errors import LimitExceeded, NotFound
+from gristmill.ledger.keys import derive
 from gristmill.model import Limits, Tool
+from gristmill.runtime.records import ledger_key, open_config_store
 from gristmill.session import kv, sessions, skills
 from gristmill.session.files import READ_BYTES, Files, Quota, disk_usage
 from gristmill.session.kv import KeyValueRules, KeyValues, forget_values
@@ -17,10 +18,9 @@ from gristmill.session.skill import Scope, Skill, skills_as_tools
 from gristmill.session.skill import diff as skill_diff
 from gristmill.session.skill_folder import export_skill, import_skill
 from gristmill.session.skill_source import read_source
-from gristmill.session.skills import SkillRules, Skills, forget_skills, seal_key
+from gristmill.session.skills import SkillRules, Skills, forget_skills
 from gristmill.session.workspace import Workspaces
 from gristmill.store.base import Store
-from gristmill.store.open import open_store
 
 __all__ = [
     "Keeping",
@@ -81,12 +81,11 @@ async def open_keeping(config: Config) -> AsyncGenerator[Keeping]:
 
     Raises:
         StoreUnavailable: it cannot be opened.
+        ConfigError: its address or its key cannot be used.
     """
-    store = await open_store(config.state_dir, TABLES)
-    try:
-        yield keeping_over(store, config, await asyncio.to_thread(seal_key, config.state_dir))
-    finally:
-        await store.close()
+    key = ledger_key(config)
+    async with open_config_store(config, TABLES) as store:
+        yield keeping_over(store, config, derive(key, "skills"))
 
 
 def keeping_over(store: Store, config: Config, key: bytes) -> Keeping:
