@@ -5,12 +5,9 @@ import hashlib
 import hmac
 import json
 import logging
-import os
-import secrets
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import cast
 
 from gristmill.errors import LimitExceeded, Refused, UnknownSkill
