@@ -74,7 +74,7 @@ REQUIREMENTS = (
     _threat(43, "a web page cannot drive a local gateway", _HTTP),
     _threat(44, "hostile HTTP is refused within bounds", _HTTP),
     _threat(45, "one tenant's load does not starve another", _HTTP),
-    _threat(46, "one tenant's things are invisible to another", _HTTP),
+    _threat(46, "one tenant's things are invisible to another"),
     _threat(47, "commands and addresses cannot be configured through the API", _HTTP),
     _threat(48, "an approval counts once, for what was approved", _GUARD),
     _threat(49, "a lost or edited audit record is noticed"),

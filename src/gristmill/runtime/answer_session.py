@@ -8,11 +8,10 @@ from typing import Any
 from gristmill.errors import Refused, UnknownTool
 from gristmill.model import Handler, Tool, ToolCall, ToolResult
 from gristmill.runtime.answer import SERVER
-from gristmill.runtime.keeping import Keeping
+from gristmill.runtime.keeping import Keeping, skill_row
 from gristmill.runtime.names import Find
 from gristmill.session.sessions import LOCAL
-from gristmill.session.skill import Draft, Level, Scope, Skill, skills_as_tools
-from gristmill.session.skill_source import read_source
+from gristmill.session.skill import Draft, Level, Scope, skills_as_tools
 from gristmill.upstream.inproc import Inproc
 
 TenantOf = Callable[[ToolCall], str]
@@ -105,19 +104,19 @@ class AnswerSession:
         ) -> dict[str, Any]:
             wanted = None if requires is None else tuple(requires)
             draft = Draft(name=name, source=source, tests=tests, requires=wanted, tested=tested)
-            return row(await skills.save(draft, await self._scope(), level, self._resolve))
+            return skill_row(await skills.save(draft, await self._scope(), level, self._resolve))
 
         async def skill_source(name: str, version: int | None = None) -> dict[str, Any]:
             skill = await skills.load(name, await self._scope(), version)
             if missing := [tool for tool in skill.requires if self._resolve(tool) is None]:
                 raise Refused(f"skills.{name} needs {', '.join(missing)}, which no server offers now", rule="skill.requires")
-            return {"source": skill.source, **row(skill)}
+            return {"source": skill.source, **skill_row(skill)}
 
         async def skill_list() -> list[dict[str, Any]]:
-            return [row(skill) for skill in await skills.list(await self._scope())]
+            return [skill_row(skill) for skill in await skills.list(await self._scope())]
 
         async def skill_versions(name: str) -> list[dict[str, Any]]:
-            return [row(skill) for skill in await skills.versions(name, await self._scope())]
+            return [skill_row(skill) for skill in await skills.versions(name, await self._scope())]
 
         async def skill_delete(name: str, level: Level = "session") -> int:
             return await skills.delete(name, await self._scope(), level)
@@ -128,17 +127,3 @@ class AnswerSession:
 NAMES = frozenset(
     ("kv_get", "kv_set", "kv_delete", "kv_keys", "skill_save", "skill_source", "skill_list", "skill_versions", "skill_delete")
 )
-
-
-def row(skill: Skill) -> dict[str, Any]:
-    """A skill in a listing: everything but its source."""
-    return {
-        "name": skill.name,
-        "version": skill.version,
-        "level": skill.level,
-        "description": read_source(skill.name, skill.source, len(skill.source) * 4).description,
-        "requires": list(skill.requires),
-        "tested": skill.tested,
-        "hash": skill.hash,
-        "created": skill.created,
-    }

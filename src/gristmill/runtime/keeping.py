@@ -1,22 +1,40 @@
 """What outlives executions, opened without a sandbox: the store, sessions, their files and values, skills."""
 
-import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from gristmill.config import Config
-from gristmill.errors import NotFound
+from gristmill.errors import LimitExceeded, NotFound
+from gristmill.ledger.keys import derive
 from gristmill.model import Limits, Tool
+from gristmill.runtime.records import ledger_key, open_config_store
 from gristmill.session import kv, sessions, skills
-from gristmill.session.files import Files, Quota, disk_usage
+from gristmill.session.files import READ_BYTES, Files, Quota, disk_usage
 from gristmill.session.kv import KeyValueRules, KeyValues, forget_values
 from gristmill.session.sessions import LOCAL, Retention, SessionRecord, Sessions
-from gristmill.session.skill import Scope, skills_as_tools
-from gristmill.session.skills import SkillRules, Skills, forget_skills, seal_key
+from gristmill.session.skill import Scope, Skill, skills_as_tools
+from gristmill.session.skill import diff as skill_diff
+from gristmill.session.skill_folder import export_skill, import_skill
+from gristmill.session.skill_source import read_source
+from gristmill.session.skills import SkillRules, Skills, forget_skills
 from gristmill.session.workspace import Workspaces
 from gristmill.store.base import Store
-from gristmill.store.open import open_store
+
+__all__ = [
+    "Keeping",
+    "Scope",
+    "export_skill",
+    "import_skill",
+    "keeping_over",
+    "open_keeping",
+    "skill_diff",
+    "skill_row",
+    "skills_in_sight",
+    "whole_file",
+]
+"""What doors need stands here, so that they know the hall only."""
 
 TABLES = (*sessions.TABLES, *kv.TABLES, *skills.TABLES)
 """What the rooms of this house need in the store; whoever opens the store passes them."""
@@ -63,12 +81,11 @@ async def open_keeping(config: Config) -> AsyncGenerator[Keeping]:
 
     Raises:
         StoreUnavailable: it cannot be opened.
+        ConfigError: its address or its key cannot be used.
     """
-    store = await open_store(config.state_dir, TABLES)
-    try:
-        yield keeping_over(store, config, await asyncio.to_thread(seal_key, config.state_dir))
-    finally:
-        await store.close()
+    key = ledger_key(config)
+    async with open_config_store(config, TABLES) as store:
+        yield keeping_over(store, config, derive(key, "skills"))
 
 
 def keeping_over(store: Store, config: Config, key: bytes) -> Keeping:
@@ -92,3 +109,33 @@ def keeping_over(store: Store, config: Config, key: bytes) -> Keeping:
 def quota_of(limits: Limits) -> Quota:
     """What a workspace may hold, as uploads count it."""
     return Quota(bytes=limits.workspace_mb << 20, files=limits.workspace_files, file_bytes=limits.file_mb << 20)
+
+
+def skill_row(skill: Skill) -> dict[str, Any]:
+    """A skill in a listing: everything but its source."""
+    return {
+        "name": skill.name,
+        "version": skill.version,
+        "level": skill.level,
+        "description": read_source(skill.name, skill.source, len(skill.source) * 4).description,
+        "requires": list(skill.requires),
+        "tested": skill.tested,
+        "hash": skill.hash,
+        "created": skill.created,
+    }
+
+
+def whole_file(files: Files, path: str) -> bytes:
+    """A file of a workspace, read in ranges: as large as the quota lets it be.
+
+    Raises:
+        LimitExceeded: it is larger than files may be, by holes for example.
+    """
+    first = files.read(path, length=READ_BYTES)
+    if first.size > files.quota.file_bytes:
+        text = f"{path} claims {first.size:,} bytes, more than a file may have"
+        raise LimitExceeded(text, limit="file_mb", value=files.quota.file_bytes >> 20)
+    parts = [first.body]
+    while parts[-1] and sum(map(len, parts)) < first.size:
+        parts.append(files.read(path, offset=sum(map(len, parts)), length=READ_BYTES).body)
+    return b"".join(parts)

@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import cast
 
-import yaml
-
 from gristmill.errors import Refused
 from gristmill.session.skill import Draft, Skill, content_hash
 from gristmill.session.skill_source import read_source
@@ -18,6 +16,8 @@ def export_skill(skill: Skill, folder: Path) -> Path:
     Raises:
         Refused: it is there already, or cannot be written.
     """
+    import yaml  # takes longer to load than a runtime without folders should wait
+
     read = read_source(skill.name, skill.source, FILE_BYTES)
     front = {
         "name": skill.name,
@@ -57,6 +57,8 @@ def import_skill(folder: Path) -> Draft:
 
 
 def _front(text: str, folder: Path) -> dict[str, object]:
+    import yaml
+
     parts = text.split("---\n", 2)
     try:
         found: object = yaml.safe_load(parts[1]) if len(parts) == 3 and not parts[0].strip() else None

@@ -5,12 +5,9 @@ import hashlib
 import hmac
 import json
 import logging
-import os
-import secrets
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import cast
 
 from gristmill.errors import LimitExceeded, Refused, UnknownSkill
@@ -169,23 +166,6 @@ class Skills:
 def forget_skills(session: str) -> Sequence[Statement]:
     """The skills of a session, deleted."""
     return (("DELETE FROM skills WHERE level = 'session' AND owner = ?", (session,)),)
-
-
-def seal_key(folder: Path) -> bytes:
-    """The secret that seals skills: made once, kept outside the database, readable by its owner only."""
-    path = folder / "skills.key"
-    folder.mkdir(parents=True, exist_ok=True)
-    draft = folder / f".skills.key-{secrets.token_hex(8)}"
-    if not path.exists():
-        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(secrets.token_bytes(32))
-        try:
-            os.link(draft, path)  # whoever is first wins; the others use his
-        except FileExistsError:
-            pass
-        finally:
-            draft.unlink()
-    return path.read_bytes()
 
 
 def _requirements(draft: Draft, read: ReadSkill, resolve: Resolve) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from gristmill.model import Tool
 from gristmill.session.skill import Draft, Scope, diff, skills_as_tools
 from gristmill.session.skill_folder import export_skill, import_skill
 from gristmill.session.skill_source import RESERVED, read_source
-from gristmill.session.skills import SkillRules, Skills, forget_skills, seal_key
+from gristmill.session.skills import SkillRules, Skills, forget_skills
 from gristmill.store.base import Store
 
 pytestmark = pytest.mark.anyio
@@ -274,11 +274,6 @@ def test_a_link_in_a_folder_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "SKILL.md").symlink_to("/etc/passwd")
     with pytest.raises(Refused):
         import_skill(tmp_path)
-
-
-def test_the_key_is_made_once_and_for_its_owner_only(tmp_path: Path) -> None:
-    key = seal_key(tmp_path)
-    assert (len(key), seal_key(tmp_path), (tmp_path / "skills.key").stat().st_mode & 0o777) == (32, key, 0o600)
 
 
 def test_every_name_of_the_module_that_code_imports_is_reserved() -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from gristmill import __version__
-from gristmill.serve.cli import audit, demo, describe, doctor, packages, run, search, tools
+from gristmill.serve.cli import audit, demo, describe, doctor, packages, run, search, sessions, skills, tools
 
 app = typer.Typer(
     name="gristmill",
@@ -25,6 +25,8 @@ app.command("doctor")(doctor.doctor)
 app.command("demo")(demo.demo)
 app.add_typer(packages.app, name="packages")
 app.add_typer(audit.app, name="audit")
+app.add_typer(sessions.app, name="sessions")
+app.add_typer(skills.app, name="skills")
 
 
 def _version(value: bool) -> None:
