@@ -56,6 +56,10 @@ class FakePool:
         self._answer, self._memory_mb = answer, memory_mb
         self.opened: list[FakeSandbox] = []
 
+    def states(self) -> dict[str, int]:
+        """All of them are kept."""
+        return {"waiting": 0, "busy": len(self.opened)}
+
     @asynccontextmanager
     async def lease(self, limits: Limits) -> AsyncGenerator[Sandbox]:  # noqa: ARG002 - the protocol's signature
         """A fake for one job."""

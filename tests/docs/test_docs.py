@@ -29,7 +29,7 @@ def blocks(language: str) -> list[tuple[str, str]]:
 
 def environment(state: Path) -> dict[str, str]:
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    return {**os.environ, "PATH": path, "GRISTMILL_STORE__PATH": str(state), "NO_COLOR": "1"}
+    return {**os.environ, "PATH": path, "GRISTMILL_STORE__PATH": str(state), "XDG_STATE_HOME": str(state), "NO_COLOR": "1"}
 
 
 @pytest.mark.parametrize(("name", "text"), blocks("python"))

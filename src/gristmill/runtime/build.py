@@ -14,7 +14,11 @@ from gristmill.config_servers import RESERVED_NAMES
 from gristmill.errors import ConfigError, SandboxUnavailable
 from gristmill.guard.policy import Policy
 from gristmill.guard.quota import Quota
+from gristmill.ledger.anomaly import Anomalies
+from gristmill.ledger.metrics import Metrics, NoMetrics
+from gristmill.ledger.savings import SURFACE_TOKENS
 from gristmill.model import Isolation
+from gristmill.runtime.account import Accounts
 from gristmill.runtime.answer import AnswerDiscovery
 from gristmill.runtime.answer_session import AnswerSession
 from gristmill.runtime.broker import Broker
@@ -46,9 +50,11 @@ OpenSandboxes = Callable[[Config], AbstractAsyncContextManager[tuple[Pool, Kept]
 
 @asynccontextmanager
 async def open_rooms(
-    config: Config, tools: Mapping[str, Function], open_sandboxes: OpenSandboxes | None = None
+    config: Config, tools: Mapping[str, Function], open_sandboxes: OpenSandboxes | None = None, *, serving: bool = False
 ) -> AsyncGenerator[Rooms]:
     """Open every room, and close them in the opposite order; ``open_sandboxes`` puts another sandbox in place of ours.
+
+    A runtime that is ``serving`` others counts for them, and answers only when the record of what it did is kept.
 
     Raises:
         SandboxUnavailable: the configured isolation cannot be had; nothing was started.
@@ -61,12 +67,17 @@ async def open_rooms(
         open_durable(config) as durable,
         (open_sandboxes or _sandboxes)(config) as (pool, kept),
     ):
-        yield _rooms(config, frozenset(_by_server(tools)), upstreams, library, durable, pool, kept)
+        rooms = _rooms(config, frozenset(_by_server(tools)), upstreams, library, durable, pool, kept, serving=serving)
+        try:
+            yield rooms
+        finally:
+            await rooms.recorder.accounts.settled()
 
 
 def _rooms(
-    config: Config, trusted: frozenset[str], upstreams: Upstreams, library: Library, durable: Durable, pool: Pool, kept: Kept
-) -> Rooms:
+    config: Config, trusted: frozenset[str], upstreams: Upstreams, library: Library, durable: Durable, pool: Pool, kept: Kept,
+    *, serving: bool,
+) -> Rooms:  # fmt: skip
     keeping, policy, shields = durable.keeping, Policy.of(config.policy), Shields(config)
     discovery = Discovery(upstreams, library)
     session = AnswerSession(keeping, library.find, lambda call: call.tenant)
@@ -83,8 +94,13 @@ def _rooms(
     return Rooms(
         config=config, pool=pool, kept=kept, keeping=keeping, upstreams=upstreams, library=library, discovery=discovery,
         broker=broker, desk=desk, checks=Checks(library, upstreams, keeping.workspaces, site, config.guard),
+        spent=durable.spent,
         present=Presenter(config=config.shaping, place=partial(_place, keeping), masks=config.mask.mode != "off"),
-        recorder=Recorder(audit=durable.audit, note=desk.note),
+        recorder=Recorder(
+            audit=durable.audit, note=desk.note, accounts=Accounts(durable.spent, lambda: library.catalog, SURFACE_TOKENS),
+            metrics=Metrics(pool.states) if serving and config.records.metrics else NoMetrics(), anomalies=Anomalies(),
+            wait=serving,
+        ),
     )  # fmt: skip
 
 

@@ -10,19 +10,20 @@ from gristmill.config_mask import MaskConfig
 from gristmill.guard import approvals
 from gristmill.guard.approvals import Approvals
 from gristmill.guard.detect import Detector, Findings
-from gristmill.ledger import journal
+from gristmill.ledger import journal, spent
 from gristmill.ledger.audit import Audit
 from gristmill.ledger.audit_rows import AUDIT_TABLES
 from gristmill.ledger.journal import Journal
 from gristmill.ledger.keys import derive
 from gristmill.ledger.seal import Seal
+from gristmill.ledger.spent import Spent
 from gristmill.runtime import keeping, redactors
 from gristmill.runtime.keeping import Keeping, keeping_over
 from gristmill.runtime.records import ledger_key, open_config_store
 from gristmill.runtime.redactors import Redactors
 from gristmill.store.base import Store
 
-TABLES = (*approvals.TABLES, *journal.TABLES, *redactors.TABLES, *AUDIT_TABLES, *keeping.TABLES)
+TABLES = (*approvals.TABLES, *journal.TABLES, *redactors.TABLES, *AUDIT_TABLES, *keeping.TABLES, *spent.TABLES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +36,7 @@ class Durable:
     redactors: Redactors
     audit: Audit
     keeping: Keeping
+    spent: Spent
 
 
 @asynccontextmanager
@@ -56,6 +58,7 @@ async def open_durable(config: Config, clock: Callable[[], float] = time.time) -
                 redactors=Redactors(Detector(findings(config.mask)), store, key, clock),
                 audit=audit,
                 keeping=keeping_over(store, config, derive(key, "skills")),
+                spent=Spent(store),
             )
         finally:
             await audit.close()

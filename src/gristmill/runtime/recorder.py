@@ -2,15 +2,21 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 
 import msgspec
 
-from gristmill.errors import Error
+from gristmill.errors import Error, Refused
+from gristmill.ledger.anomaly import Anomalies
 from gristmill.ledger.audit import Audit
 from gristmill.ledger.entries import AuditRecord
-from gristmill.model import Handler, Outcome, ToolCall, ToolResult
+from gristmill.ledger.metrics import NoMetrics
+from gristmill.ledger.records import CallRecord
+from gristmill.ledger.records import ExecutionRecord as Counted
+from gristmill.model import Handler, Json, Outcome, ToolCall, ToolResult
+from gristmill.runtime.account import Accounts, MadeCall, MadeExecution, returned_text
+from gristmill.runtime.answer import SERVER as RESERVED
 from gristmill.runtime.run import Run
 
 
@@ -21,6 +27,9 @@ class Recorder:
     audit: Audit
     note: Callable[[Run, str], None]
     """Keeps what is needed to resume a run."""
+    accounts: Accounts
+    metrics: NoMetrics
+    anomalies: Anomalies
     wait: bool = False
     clock: Callable[[], float] = time.time
 
@@ -37,41 +46,111 @@ class ExecutionRecord:
     run: Run
     began: float
     finished: bool = False
-    calls: int = 0
-    bytes: int = field(default=0)
+    bytes: int = 0
+    made: list[MadeCall] = field(default_factory=list[MadeCall])
 
     async def finish(self, run: Run, outcome: Outcome) -> Outcome:
-        """Record how it ended."""
+        """Record how it ended, and what it cost."""
         self.run, self.finished = run, True
         self._record(outcome.status, outcome.error, outcome.execution_time_ms, rule=outcome.error_type)
-        if self.calls or outcome.status not in ("ok", "refused"):
+        if self.made or outcome.status not in ("ok", "refused"):
             self.recorder.note(run, outcome.status)
+        outcome = replace(outcome, tokens_saved=self.recorder.accounts.add(self._spent(run, outcome)))
+        self.recorder.metrics.executed(
+            outcome.status,
+            seconds=outcome.execution_time_ms / 1000,
+            memory_mb=outcome.memory_mb,
+            tokens_saved=outcome.tokens_saved,
+        )
+        self._notice(outcome)
         if self.recorder.wait:
             await self.recorder.audit.flush()
         return outcome
 
-    def call(self, call: ToolCall, status: str, error: str | None, size: int, seconds: float) -> None:
+    def call(self, call: ToolCall, ending: "Ending") -> None:
         """Record one call of it."""
-        self.calls += 1
-        self.bytes += size
-        decision = self.run.decisions.get(call.id)
+        self.bytes += len(ending.result)
+        tool = self.run.names.get(call.id, call.tool)
+        decision, server = self.run.decisions.get(call.id), tool.partition(".")[0]
+        shown = self.run.show(dict(call.arguments))
         self.recorder.audit.record(
             AuditRecord(
                 kind="call",
                 id=f"{call.execution}/{call.id}",
                 parent=call.execution,
                 time=self.recorder.clock(),
+                tenant=call.tenant,
                 session=call.session,
                 caller=call.caller,
-                tool=self.run.names.get(call.id, call.tool),
-                arguments=self.run.show(dict(call.arguments)),
+                tool=tool,
+                arguments=shown,
                 decision=decision.effect if decision else None,
-                rule=decision.rule if decision else None,
-                status=status,
-                error=self.run.show(error) if error else None,
-                bytes=size,
-                ms=round(seconds * 1000, 3),
+                rule=ending.rule or (decision.rule if decision else None),
+                status=ending.status,
+                error=self.run.show(ending.error) if ending.error else None,
+                bytes=len(ending.result),
+                ms=round(ending.seconds * 1000, 3),
             )
+        )
+        self.recorder.metrics.called(server, ending.status, seconds=ending.seconds)
+        if ending.status == "refused.call":
+            self._security(call, ending.rule or "refused.call", {"tool": tool})
+        self._habits(call, tool, ending)
+        if server != RESERVED and ending.status != "planned":
+            self.made.append(_made(call, tool, ending, len(self.made), self.recorder.clock()))
+
+    def _habits(self, call: ToolCall, tool: str, ending: "Ending") -> None:
+        """What is unusual for this session becomes a security record; nothing is refused for it."""
+        if call.session is None:
+            return
+        found = self.recorder.anomalies.observe(
+            f"{call.tenant}/{call.session}",
+            tool,
+            at=self.recorder.clock(),
+            is_error=ending.status != "ok",
+            size=len(ending.result),
+        )
+        for anomaly in found:
+            self._security(call, f"anomaly.{anomaly.kind}", {"tool": tool, "value": anomaly.value, "usual": anomaly.usual})
+
+    def _notice(self, outcome: Outcome) -> None:
+        """Refused code and limits that were reached are security records too."""
+        rule = f"limit.{outcome.limit}" if outcome.limit else outcome.error_type if outcome.status == "refused" else None
+        if rule is not None:
+            self._security(None, rule, {})
+
+    def _security(self, call: ToolCall | None, rule: str, details: dict[str, Json]) -> None:
+        execution = self.run.execution
+        self.recorder.metrics.noticed(rule.partition(" ")[0])
+        self.recorder.audit.record(
+            AuditRecord(
+                kind="security",
+                id=f"{execution.id}/{call.id if call else 0}/{rule}",
+                parent=execution.id,
+                time=self.recorder.clock(),
+                tenant=execution.tenant,
+                session=execution.session,
+                caller=execution.caller,
+                rule=rule,
+                details=details,
+            )
+        )
+
+    def _spent(self, run: Run, outcome: Outcome) -> MadeExecution:
+        execution = run.execution
+        returned = returned_text(outcome)
+        record = Counted(
+            execution=execution.id,
+            session=execution.session,
+            caller=execution.caller,
+            at=self.began,
+            ms=outcome.execution_time_ms,
+            status=outcome.status,
+            code_bytes=len(execution.code),
+            returned_bytes=len(returned),
+        )
+        return MadeExecution(
+            tenant=execution.tenant, record=record, code=execution.code, returned=returned, calls=tuple(self.made)
         )
 
     def _record(self, status: str, error: str | None, ms: float, rule: str | None = None) -> None:
@@ -82,6 +161,7 @@ class ExecutionRecord:
                 id=execution.id,
                 parent=execution.resume,
                 time=self.began,
+                tenant=execution.tenant,
                 session=execution.session,
                 caller=execution.caller,
                 code=self.run.show(execution.code),
@@ -100,8 +180,19 @@ class ExecutionRecord:
         if not self.finished:
             status = error.code if isinstance(error, Error) else "cancelled"
             self._record(status, str(error) if isinstance(error, Error) else None, (self.recorder.clock() - self.began) * 1000)
-            if self.calls:
+            if self.made:
                 self.recorder.note(self.run, "crashed")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How a call ended: its status, its answer as text, why it failed and by which rule, how long it took."""
+
+    status: str
+    result: str = ""
+    error: str | None = None
+    rule: str | None = None
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,21 +203,44 @@ class Record:
 
     async def __call__(self, call: ToolCall, proceed: Handler) -> ToolResult:
         """Pass the call on and record what came of it."""
-        began, status, reason, size = time.perf_counter(), "cancelled", None, 0
+        began, ending = time.perf_counter(), Ending(status="cancelled")
         try:
             result = await proceed(call)
             status = "planned" if result.planned is not None else "failed" if result.is_error else "ok"
-            size = _size(result)
+            ending = Ending(status=status, result=_text(result))
             return result
         except Error as error:
-            status, reason = error.code, error.message
+            rule = error.rule if isinstance(error, Refused) else None
+            ending = Ending(status=error.code, error=error.message, rule=rule)
             raise
         finally:
-            self.record.call(call, status, reason, size, time.perf_counter() - began)
+            self.record.call(call, replace(ending, seconds=time.perf_counter() - began))
 
 
-def _size(result: ToolResult) -> int:
+def _made(call: ToolCall, tool: str, ending: Ending, position: int, at: float) -> MadeCall:
+    arguments = _encoded(dict(call.arguments))
+    record = CallRecord(
+        execution=call.execution,
+        position=position,
+        tool=tool,
+        server=tool.partition(".")[0],
+        session=call.session,
+        caller=call.caller,
+        at=at,
+        ms=ending.seconds * 1000,
+        status=ending.status,
+        argument_bytes=len(arguments),
+        result_bytes=len(ending.result),
+    )
+    return MadeCall(record=record, arguments=arguments, result=ending.result)
+
+
+def _text(result: ToolResult) -> str:
+    return "" if result.planned is not None else _encoded(result.value)
+
+
+def _encoded(value: Json) -> str:
     try:
-        return len(msgspec.json.encode(result.value))
+        return msgspec.json.encode(value).decode()
     except (TypeError, ValueError, RecursionError):
-        return 0
+        return ""

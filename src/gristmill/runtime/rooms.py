@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass, field
 
 from gristmill.config import Config
+from gristmill.ledger.spent import Spent
 from gristmill.runtime.broker import Broker
 from gristmill.runtime.check import Checks
 from gristmill.runtime.desk import Desk
@@ -35,6 +36,7 @@ class Rooms:
     checks: Checks
     present: Presenter
     recorder: Recorder
+    spent: Spent
     _with_tools: set[str] = field(default_factory=set[str])
 
     def may_rehearse(self, space: str, code: str) -> bool:

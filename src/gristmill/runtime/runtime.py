@@ -14,12 +14,14 @@ from gristmill.errors import ConfigError
 from gristmill.events import Emit, ignore
 from gristmill.guard.approvals import Approval, Approvals
 from gristmill.ledger.audit import Audit
+from gristmill.ledger.metrics import NoMetrics
 from gristmill.model import Budget, Execution, Isolation, Json, Limits, Outcome, Strategy, Tool
 from gristmill.runtime.build import open_rooms
 from gristmill.runtime.discover import Described, Found, Language, ServerRow
 from gristmill.runtime.execute import Approve, execute
 from gristmill.runtime.keeping import Keeping, skills_in_sight
 from gristmill.runtime.rooms import Rooms
+from gristmill.runtime.stats import Stats, stats_of
 from gristmill.session.sessions import session_key
 from gristmill.upstream.inproc import Function
 
@@ -62,16 +64,18 @@ class Runtime:
     @staticmethod
     @asynccontextmanager
     async def open(
-        config: Config | str | Path | None = None, *, tools: Mapping[str, Function] | None = None
+        config: Config | str | Path | None = None, *, tools: Mapping[str, Function] | None = None, serving: bool = False
     ) -> AsyncGenerator["Runtime"]:
         """Open what ``config`` (a value, a file, or ``gristmill.toml`` here) asks for; ``tools`` adds Python functions.
+
+        A runtime that is ``serving`` others counts metrics, and answers only when the record of what it did is kept.
 
         Raises:
             ConfigError: the configuration cannot be used.
             SandboxUnavailable: the promised isolation cannot be had; nothing was started.
         """
         settings = config if isinstance(config, Config) else load_config(config)
-        async with open_rooms(settings, tools or {}) as rooms:
+        async with open_rooms(settings, tools or {}, serving=serving) as rooms:
             yield Runtime(rooms)
 
     @property
@@ -131,6 +135,17 @@ class Runtime:
     def audit(self) -> Audit:
         """What happened, in a chain that shows every change."""
         return self._rooms.recorder.audit
+
+    @property
+    def metrics(self) -> NoMetrics:
+        """What was counted, for Prometheus; nothing unless the runtime is serving."""
+        return self._rooms.recorder.metrics
+
+    async def stats(self, *, session: str | None = None, tenant: str = "local", since: float = 0.0) -> Stats:
+        """What was spent in tokens and what that saved, and what is advised upon it."""
+        await self._rooms.recorder.accounts.settled()
+        await self._rooms.desk.store.flush()
+        return stats_of(await self._rooms.spent.history(tenant=tenant, session=session, since=since))
 
     @property
     def keeping(self) -> Keeping:

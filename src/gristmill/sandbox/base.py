@@ -63,6 +63,10 @@ class Pool(Protocol):
         """The level in force."""
         ...
 
+    def states(self) -> Mapping[str, int]:
+        """How many sandboxes wait, and how many are in use."""
+        ...
+
     def lease(self, limits: Limits) -> AbstractAsyncContextManager[Sandbox]:
         """A fresh sandbox for one job; waits its turn when all are busy, and is destroyed afterwards."""
         ...

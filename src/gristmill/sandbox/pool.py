@@ -104,6 +104,10 @@ class LinuxPool:
         """Modules that were to be preloaded but are not installed."""
         return self._template.missing if self._template else ()
 
+    def states(self) -> dict[str, int]:
+        """How many children wait, and how many are in use."""
+        return {"waiting": len(self._warm), "busy": len(self._live) - len(self._warm)}
+
     @asynccontextmanager
     async def turn(self) -> AsyncGenerator[None]:
         """A place among those that may run at the same time, in order of arrival."""

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from gristmill import __version__
-from gristmill.serve.cli import audit, demo, describe, doctor, packages, run, search, sessions, skills, tools
+from gristmill.serve.cli import audit, demo, describe, doctor, packages, run, search, sessions, skills, stats, tools
 
 app = typer.Typer(
     name="gristmill",
@@ -21,6 +21,7 @@ app.command("run")(run.run)
 app.command("search")(search.search)
 app.command("tools")(tools.tools)
 app.command("describe")(describe.describe)
+app.command("stats")(stats.stats)
 app.command("doctor")(doctor.doctor)
 app.command("demo")(demo.demo)
 app.add_typer(packages.app, name="packages")

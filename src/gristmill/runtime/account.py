@@ -1,0 +1,133 @@
+"""What an execution cost in tokens, counted with a real tokenizer behind its back: answers do not wait for it."""
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+
+from gristmill.catalog.catalog import Catalog, definition
+from gristmill.ledger.counting import count_tokens
+from gristmill.ledger.records import CallRecord, ExecutionRecord, SearchRecord
+from gristmill.ledger.savings import Work, savings
+from gristmill.ledger.spent import Spent
+from gristmill.model import Outcome
+from gristmill.shaping.encode import as_text
+from gristmill.shaping.tokens import Count, token_counter
+
+log = logging.getLogger(__name__)
+
+WAITING = 1_000
+WAITING_BYTES = 64_000_000
+"""What may wait to be counted; past that an execution is left out of the accounts, and the log says so."""
+AT_ONCE = 40_000
+"""Characters that are counted before the answer goes back; more is counted afterwards."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MadeCall:
+    """One call whose texts are still here to be counted."""
+
+    record: CallRecord
+    arguments: str
+    result: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MadeExecution:
+    """An execution whose texts are still here to be counted."""
+
+    tenant: str
+    record: ExecutionRecord
+    code: str
+    returned: str
+    calls: tuple[MadeCall, ...]
+
+    @property
+    def size(self) -> int:
+        """Characters to be counted."""
+        return len(self.code) + len(self.returned) + sum(len(call.arguments) + len(call.result) for call in self.calls)
+
+
+class Accounts:
+    """Counts in a thread, one execution after another, and keeps the numbers."""
+
+    def __init__(self, spent: Spent, catalog: Callable[[], Catalog], surface_tokens: int) -> None:
+        self._spent, self._catalog, self._surface = spent, catalog, surface_tokens
+        self._definitions: tuple[str, Mapping[str, int]] = ("", {})
+        self._queue: asyncio.Queue[MadeExecution] = asyncio.Queue(WAITING)
+        self._bytes = 0
+        self._count: Count | None = None
+        self._worker: asyncio.Task[None] | None = None
+
+    def add(self, made: MadeExecution) -> int | None:
+        """Count ``made``: at once where that costs nothing to speak of, and then what it saved is known; else soon."""
+        if self._count is not None and made.size <= AT_ONCE and self._definitions[0] == self._catalog().version:
+            return self._counted(made, self._count)
+        if self._queue.full() or self._bytes + made.size > WAITING_BYTES:
+            log.warning("execution %s is left out of the token accounts: too much waits to be counted", made.record.execution)
+            return None
+        self._bytes += made.size
+        self._queue.put_nowait(made)
+        if self._worker is None or self._worker.done():
+            self._worker = asyncio.create_task(self._work())
+        return None
+
+    def search(self, tenant: str, record: SearchRecord, answer: str) -> None:
+        """A search is small: its tokens are counted where the tokenizer is there already, else with the next execution."""
+        count = self._count
+        if count is not None:
+            record = replace(record, query_tokens=count(record.query), answer_tokens=count(answer))
+        self._spent.note(tenant=tenant, search=record)
+
+    async def settled(self) -> None:
+        """Return when everything that was added is counted."""
+        if self._worker is not None:
+            await asyncio.gather(self._worker, return_exceptions=True)
+
+    async def _work(self) -> None:
+        while not self._queue.empty():
+            made = self._queue.get_nowait()
+            try:
+                await asyncio.to_thread(self._count_all, made)
+            finally:
+                self._bytes -= made.size
+
+    def _count_all(self, made: MadeExecution) -> None:
+        self._count = self._count or token_counter()
+        if self._count is None:
+            return  # no tokenizer for this Python: nothing is guessed
+        self._count_definitions(self._count)
+        self._counted(made, self._count)
+
+    def _count_definitions(self, count: Count) -> None:
+        catalog = self._catalog()
+        if self._definitions[0] == catalog.version:
+            return
+        tokens = {tool.key: count(json.dumps(definition(tool), separators=(",", ":"))) for tool in catalog}
+        self._spent.defined(tokens)
+        self._definitions = (catalog.version, tokens)
+
+    def _counted(self, made: MadeExecution, count: Count) -> int:
+        execution = replace(
+            made.record,
+            code_tokens=count_tokens(made.code, count).tokens,
+            returned_tokens=count_tokens(made.returned, count).tokens,
+        )
+        calls = [
+            replace(
+                call.record,
+                argument_tokens=count_tokens(call.arguments, count).tokens,
+                result_tokens=count_tokens(call.result, count).tokens,
+            )
+            for call in made.calls
+        ]
+        self._spent.note(tenant=made.tenant, execution=execution, calls=calls)
+        work = Work(definitions=self._definitions[1], executions=[execution], calls=calls, surface_tokens=self._surface)
+        return savings(work).against_direct.resent
+
+
+def returned_text(outcome: Outcome) -> str:
+    """What of an outcome goes into a model's context."""
+    left_out = [asdict(part) for part in outcome.left_out]
+    return as_text({"output": outcome.output, "result": outcome.result, "error": outcome.error, "left_out": left_out})

@@ -1,0 +1,55 @@
+"""The accounts as one value: what was spent, what the other ways would have cost, what is advised."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from gristmill.config import Config
+from gristmill.ledger.advice import Advice, History, advise
+from gristmill.ledger.savings import Savings, Work, explain, savings
+from gristmill.ledger.spent import TABLES, Spent
+from gristmill.runtime.records import open_config_store
+
+METHOD = "o200k_base tokens; input of a loop that re-sends its context, one call per request; see docs/explain/tokens.md"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stats:
+    """``summary`` says both savings in a sentence, whichever way they went."""
+
+    executions: int
+    calls: int
+    searches: int
+    tools: int
+    definition_tokens: int
+    savings: Savings
+    summary: str
+    advice: tuple[Advice, ...]
+    method: str = METHOD
+
+
+def stats_of(history: History) -> Stats:
+    """The account of a history."""
+    work = Work(definitions=history.definitions, executions=history.executions, calls=history.calls, searches=history.searches)
+    found = savings(work)
+    return Stats(
+        executions=len(history.executions),
+        calls=len(history.calls),
+        searches=len(history.searches),
+        tools=len(history.definitions),
+        definition_tokens=sum(history.definitions.values()),
+        savings=found,
+        summary=explain(found),
+        advice=advise(history),
+    )
+
+
+@asynccontextmanager
+async def open_spent(config: Config) -> AsyncGenerator[Spent]:
+    """The accounts alone, without a sandbox or a server.
+
+    Raises:
+        StoreUnavailable: the store cannot be opened.
+    """
+    async with open_config_store(config, TABLES) as store:
+        yield Spent(store)
