@@ -9,20 +9,26 @@ from typing import Any
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from gristmill.catalog.found import DetailLevel, ServerSummary
+from gristmill.catalog.pins import Change
 from gristmill.catalog.render import BUDGET_TOKENS
+from gristmill.catalog.scan import Finding
 from gristmill.config import Config
 from gristmill.events import Emit, ignore
 from gristmill.model import Isolation, Json, Limits, Outcome, Tool
 from gristmill.runtime.discover import Described, Found, Language, ServerRow
 from gristmill.runtime.runtime import Runtime
+from gristmill.upstream.base import Ask
 from gristmill.upstream.inproc import Function
 
 
 class BlockingRuntime(AbstractContextManager["BlockingRuntime"]):
     """``Runtime`` for code without an event loop: ``with BlockingRuntime() as runtime: runtime.execute("1 + 1")``."""
 
-    def __init__(self, config: Config | str | Path | None = None, *, tools: Mapping[str, Function] | None = None) -> None:
-        self._config, self._tools = config, tools
+    def __init__(
+        self, config: Config | str | Path | None = None, *, tools: Mapping[str, Function] | None = None, **options: Any
+    ) -> None:
+        """As ``Runtime.open``, whose other arguments are taken too; ``emit`` and ``ask`` are called from another thread."""
+        self._config, self._tools, self._options = config, tools, options
         self._stack = ExitStack()
         self._portal: BlockingPortal | None = None
         self._runtime: Runtime | None = None
@@ -30,7 +36,7 @@ class BlockingRuntime(AbstractContextManager["BlockingRuntime"]):
     def __enter__(self) -> "BlockingRuntime":
         with ExitStack() as stack:
             self._portal = stack.enter_context(start_blocking_portal())
-            opened = Runtime.open(self._config, tools=self._tools)
+            opened = Runtime.open(self._config, tools=self._tools, **self._options)
             self._runtime = stack.enter_context(self._portal.wrap_async_context_manager(opened))
             self._stack = stack.pop_all()
         return self
@@ -51,9 +57,10 @@ class BlockingRuntime(AbstractContextManager["BlockingRuntime"]):
         limits: Mapping[str, Any] | Limits | None = None,
         context: Mapping[str, Json] | None = None,
         emit: Emit = ignore,
+        ask: Ask | None = None,
     ) -> Outcome:
         """As ``Runtime.execute``; ``emit`` is called from another thread."""
-        return self._call("execute", code, session=session, limits=limits, context=context, emit=emit)
+        return self._call("execute", code, session=session, limits=limits, context=context, emit=emit, ask=ask)
 
     def search(
         self,
@@ -63,9 +70,11 @@ class BlockingRuntime(AbstractContextManager["BlockingRuntime"]):
         limit: int = 5,
         server: str | None = None,
         budget_tokens: int = BUDGET_TOKENS,
+        session: str | None = None,
     ) -> Found:
         """As ``Runtime.search``."""
-        return self._call("search", query, detail_level=detail_level, limit=limit, server=server, budget_tokens=budget_tokens)
+        how = {"detail_level": detail_level, "limit": limit, "server": server, "budget_tokens": budget_tokens}
+        return self._call("search", query, **how, session=session)
 
     def list_servers(self) -> tuple[ServerSummary, ...]:
         """As ``Runtime.list_servers``."""
@@ -82,6 +91,18 @@ class BlockingRuntime(AbstractContextManager["BlockingRuntime"]):
     def servers(self) -> tuple[ServerRow, ...]:
         """As ``Runtime.servers``."""
         return self._call("servers")
+
+    def changes(self) -> tuple[Change, ...]:
+        """As ``Runtime.changes``."""
+        return self._call("changes")
+
+    def findings(self) -> tuple[Finding, ...]:
+        """As ``Runtime.findings``."""
+        return self._call("findings")
+
+    def accept(self, *, server: str | None = None, tool: str | None = None) -> tuple[str, ...]:
+        """As ``Runtime.accept``."""
+        return self._call("accept", server=server, tool=tool)
 
     def settled(self, seconds: float) -> None:
         """As ``Runtime.settled``."""

@@ -13,6 +13,7 @@ from typing import Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from gristmill.config_catalog import CatalogConfig
 from gristmill.config_servers import ServersConfig
 from gristmill.errors import ConfigError
 from gristmill.model import Limits
@@ -120,6 +121,8 @@ class Config(_Section):
 
     servers: ServersConfig = Field(default_factory=dict)
     """Tool servers by name. Empty offers no tools."""
+    catalog: CatalogConfig = CatalogConfig()
+    """What is learned about tools, and what happens to one that changes."""
     sandbox: SandboxConfig = SandboxConfig()
     """Where code runs."""
     store: StoreConfig = StoreConfig()

@@ -190,6 +190,8 @@ class ToolResult:
 
     value: Json
     is_error: bool = False
+    files: Mapping[str, bytes] = field(default_factory=dict[str, bytes], repr=False)
+    """Files for the workspace, by their path in it, that ``value`` refers to."""
 
 
 Handler = Callable[[ToolCall], Awaitable[ToolResult]]

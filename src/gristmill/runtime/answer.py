@@ -1,5 +1,6 @@
 """Questions that code asks about tools are answered here, in the hall: ``from tool_discovery import search_tools``."""
 
+from contextvars import ContextVar
 from functools import cached_property
 from typing import Any
 
@@ -7,11 +8,16 @@ from gristmill.catalog.found import DetailLevel
 from gristmill.catalog.render import BUDGET_TOKENS
 from gristmill.model import Handler, ToolCall, ToolResult
 from gristmill.runtime.discover import Discovery, Language
+from gristmill.runtime.learning import OUTSIDE, askers
 from gristmill.upstream.inproc import Inproc
 
 SERVER = "gristmill"
 """The reserved server: its keys never leave for an upstream."""
 NOTHING = "# nothing fits; list_servers() and list_tools(server) show what there is"
+
+
+_asking: ContextVar[str] = ContextVar("asking", default=OUTSIDE)
+"""Who asks: the functions below are called with their arguments only."""
 
 
 class AnswerDiscovery:
@@ -30,7 +36,11 @@ class AnswerDiscovery:
         server, _, name = call.tool.partition(".")
         if server != SERVER:
             return await proceed(call)
-        return await self._questions.call(name, call)
+        token = _asking.set(askers(call)[0])
+        try:
+            return await self._questions.call(name, call)
+        finally:
+            _asking.reset(token)
 
     @cached_property
     def _questions(self) -> Inproc:
@@ -45,7 +55,7 @@ class AnswerDiscovery:
             budget_tokens: int = BUDGET_TOKENS,
         ) -> str:
             found = await discovery.search(
-                query, detail_level=detail_level, limit=limit, server=server, budget_tokens=budget_tokens
+                query, detail_level=detail_level, limit=limit, server=server, budget_tokens=budget_tokens, who=_asking.get()
             )
             return found.text or NOTHING
 

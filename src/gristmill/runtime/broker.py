@@ -11,9 +11,9 @@ from gristmill.runtime.library import Library
 from gristmill.runtime.names import ProperNames
 
 
-def call_layers(library: Library, discovery: Discovery) -> tuple[Layer, ...]:
-    """What every call passes on its way out, outermost first."""
-    return (AnswerDiscovery(discovery), ProperNames(library.find), CheckArguments(library.find))
+def call_layers(library: Library, discovery: Discovery, inner: Sequence[Layer] = ()) -> tuple[Layer, ...]:
+    """What every call passes on its way out, outermost first; ``inner`` are those that the configuration asks for."""
+    return (AnswerDiscovery(discovery), ProperNames(library.find), CheckArguments(library.find), *inner)
 
 
 def compose(layers: Sequence[Layer], upstream: Handler) -> Handler:

@@ -1,18 +1,17 @@
 """Config becomes opened rooms: the one composition root."""
 
 import asyncio
-import os
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 from gristmill.config import Config, SandboxConfig
-from gristmill.config_servers import RESERVED_NAMES
-from gristmill.errors import ConfigError, SandboxUnavailable
+from gristmill.errors import SandboxUnavailable
+from gristmill.events import Emit, ignore
 from gristmill.model import Isolation
 from gristmill.runtime.broker import call_layers
+from gristmill.runtime.callers import Callers
 from gristmill.runtime.discover import Discovery
-from gristmill.runtime.library import Library
+from gristmill.runtime.opening import inner_layers, open_discovery, open_library, open_servers, state_folder
 from gristmill.runtime.rooms import Rooms
 from gristmill.sandbox.kept import KeepRules, Kept
 from gristmill.sandbox.packages import site_of
@@ -20,14 +19,18 @@ from gristmill.sandbox.plan import Plan, plan
 from gristmill.sandbox.pool import LinuxPool, PoolOptions, jail_spec
 from gristmill.sandbox.probe import Offer, explain, probe
 from gristmill.session.workspace import Workspaces
-from gristmill.upstream.base import Upstreams
-from gristmill.upstream.inproc import Function, Inproc
+from gristmill.upstream.base import Ask
+from gristmill.upstream.inproc import Function
+
+__all__ = ["open_discovery", "open_pool", "open_rooms"]
 
 NOBODY = 65_534
 
 
 @asynccontextmanager
-async def open_rooms(config: Config, tools: Mapping[str, Function]) -> AsyncGenerator[Rooms]:
+async def open_rooms(
+    config: Config, tools: Mapping[str, Function], *, emit: Emit = ignore, ask: Ask | None = None
+) -> AsyncGenerator[Rooms]:
     """Open every room, and close them in the opposite order.
 
     Raises:
@@ -35,7 +38,8 @@ async def open_rooms(config: Config, tools: Mapping[str, Function]) -> AsyncGene
         ConfigError: a package that code may import is not installed.
     """
     workspaces = Workspaces(root=config.state_dir / "workspaces", uid=NOBODY, gid=NOBODY)
-    async with _upstreams(config, tools) as upstreams, _library(config, upstreams) as library:
+    callers = Callers(emit, ask)
+    async with open_servers(config, tools, callers) as upstreams, open_library(config, upstreams, callers) as library:
         discovery = Discovery(upstreams, library)
         pool = await open_pool(config)
         kept = Kept(pool, keep_rules(config.sandbox))
@@ -43,56 +47,14 @@ async def open_rooms(config: Config, tools: Mapping[str, Function]) -> AsyncGene
         try:
             yield Rooms(
                 config=config, pool=pool, kept=kept, workspaces=workspaces, upstreams=upstreams, library=library,
-                discovery=discovery, layers=call_layers(library, discovery),
+                discovery=discovery, callers=callers,
+                layers=call_layers(library, discovery, inner_layers(config, upstreams, library)),
             )  # fmt: skip
         finally:
             sweeper.cancel()
             await asyncio.gather(sweeper, return_exceptions=True)
             await kept.close()
             await pool.close()
-
-
-@asynccontextmanager
-async def open_discovery(config: Config) -> AsyncGenerator[Discovery]:
-    """Only what is needed to find tools: no sandbox is opened."""
-    async with _upstreams(config, {}) as upstreams, _library(config, upstreams) as library:
-        yield Discovery(upstreams, library)
-
-
-@asynccontextmanager
-async def _library(config: Config, upstreams: Upstreams) -> AsyncGenerator[Library]:
-    library = Library(upstreams, _folder(config.state_dir / "catalog"))
-    try:
-        yield library
-    finally:
-        await library.close()
-
-
-@asynccontextmanager
-async def _upstreams(config: Config, tools: Mapping[str, Function]) -> AsyncGenerator[Upstreams]:
-    """The configured servers, and the Python functions that the embedding application brought."""
-    ours = tuple(Inproc(server, named, cheap=True) for server, named in _by_server(tools).items())
-    if not config.servers:
-        yield Upstreams(ours)
-        return
-    # The MCP SDK takes half a second to import: a runtime without servers starts without it.
-    from gristmill.upstream.build import World, open_upstreams
-
-    world = World(environ=dict(os.environ), cache=_folder(config.state_dir / "upstreams"))
-    async with open_upstreams(config.servers, world, others=ours) as upstreams:
-        yield upstreams
-
-
-def _by_server(tools: Mapping[str, Function]) -> dict[str, dict[str, Function]]:
-    found: dict[str, dict[str, Function]] = {}
-    for key, function in tools.items():
-        server, _, name = key.partition(".")
-        if not server or not name:
-            raise ConfigError(f"a tool is named server.tool, not {key!r}")
-        if server in RESERVED_NAMES:
-            raise ConfigError(f"{key!r}: the name {server!r} is taken by Gristmill itself; choose another")
-        found.setdefault(server, {})[name] = function
-    return found
 
 
 async def open_pool(config: Config) -> LinuxPool:
@@ -142,9 +104,9 @@ def pool_options(config: Config) -> PoolOptions:
         concurrency=sandbox.concurrency,
         preload=(*sandbox.preload, *sandbox.preload_packages),
         site=site_of(sandbox.venv, sandbox.packages, state),
-        workspaces=_folder(state / "workspaces"),
-        scratch=_folder(state / "scratch"),
-        catalog=_folder(state / "catalog"),
+        workspaces=state_folder(state / "workspaces"),
+        scratch=state_folder(state / "scratch"),
+        catalog=state_folder(state / "catalog"),
         use_cgroups=sandbox.cgroups != "off",
         require_cgroups=sandbox.cgroups == "require",
         uid=NOBODY,
@@ -155,10 +117,3 @@ def pool_options(config: Config) -> PoolOptions:
 def keep_rules(sandbox: SandboxConfig) -> KeepRules:
     """How long sessions keep their interpreters."""
     return KeepRules(idle_seconds=sandbox.session_idle_seconds, most=sandbox.sessions_kept, memory_mb=sandbox.sessions_memory_mb)
-
-
-def _folder(path: Path) -> Path:
-    path.mkdir(parents=True, exist_ok=True)
-    if os.geteuid() == 0:
-        path.chmod(0o711)  # code runs as another user then: it may pass through, not look around
-    return path

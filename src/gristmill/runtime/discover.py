@@ -2,9 +2,9 @@
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from typing import Literal
 
 import anyio
@@ -13,9 +13,13 @@ from gristmill.catalog.catalog import Catalog
 from gristmill.catalog.found import DetailLevel, Hit, ServerSummary
 from gristmill.catalog.near import near_names
 from gristmill.catalog.outline import python_text, signature_line, type_lines, typescript_text
-from gristmill.catalog.render import BUDGET_TOKENS, Writing, bytes_per_three, render
+from gristmill.catalog.pins import Change
+from gristmill.catalog.render import BUDGET_TOKENS, Writing, bytes_per_three, one_line, render
+from gristmill.catalog.scan import Finding
+from gristmill.catalog.stubs import LearnedResult
 from gristmill.errors import NotFound
 from gristmill.model import Tool
+from gristmill.runtime.learning import OUTSIDE
 from gristmill.runtime.library import Library, Searchable
 from gristmill.shaping.tokens import Count, token_counter
 from gristmill.upstream.base import State, Upstreams
@@ -56,6 +60,10 @@ class ServerRow:
     tokens: int
     era: str | None = None
     error: str | None = None
+    changed: int = 0
+    """Tools whose definition is not the one that was accepted."""
+    flagged: int = 0
+    """Tools whose definition is suspicious."""
 
 
 class Discovery:
@@ -73,29 +81,38 @@ class Discovery:
         limit: int = 5,
         server: str | None = None,
         budget_tokens: int = BUDGET_TOKENS,
+        who: str = OUTSIDE,
     ) -> Found:
         """The best tools for ``query``, best first, and as text of at most ``budget_tokens``.
+
+        What ``who`` calls next rises for similar questions, if that is learned.
 
         Raises:
             NotFound: no such server; carries near names.
         """
         if server is not None:
             server = self._server(server)
-        if not len(self._library.catalog):
+        if not len(self._library.visible):
             return Found(query=query, hits=(), text="")
         searchable = await self._library.searchable()
         budget = min(budget_tokens, MOST_TOKENS)
 
+        learned, usage = self._library.learned, self._library.usage
+
         def work() -> Found:
-            hits = searchable.index.search(query, min(limit, MOST_HITS), server=server)
-            text = render(hits, detail_level=detail_level, budget_tokens=budget, writing=_writing(searchable))
+            habits = usage.habits if usage else None
+            hits = searchable.index.search(query, min(limit, MOST_HITS), server=server, habits=habits)
+            text = render(hits, detail_level=detail_level, budget_tokens=budget, writing=_writing(searchable, learned))
             return Found(query=query, hits=tuple(hits), text=text)
 
-        return await asyncio.to_thread(work)
+        found = await asyncio.to_thread(work)
+        if usage is not None:
+            usage.asked(who, query, [hit.tool.key for hit in found.hits])
+        return found
 
     def list_servers(self) -> tuple[ServerSummary, ...]:
         """Every server and how many tools it has."""
-        catalog = self._library.catalog
+        catalog = self._library.visible
         return tuple(ServerSummary(name=each.name, tools=len(catalog.of_server(each.name))) for each in self._upstreams)
 
     def list_tools(self, server: str) -> tuple[Tool, ...]:
@@ -104,7 +121,7 @@ class Discovery:
         Raises:
             NotFound: no such server; carries near names.
         """
-        return self._library.catalog.of_server(self._server(server))
+        return self._library.visible.of_server(self._server(server))
 
     async def describe(self, keys: str | Sequence[str], *, language: Language = "python") -> Described:
         """The tools of these keys (``server.tool``), with everything their servers say about them.
@@ -112,17 +129,62 @@ class Discovery:
         Raises:
             UnknownTool: a key that nobody has; carries near names.
         """
-        catalog = self._library.catalog
         asked = [keys] if isinstance(keys, str) else list(keys)[:MOST_KEYS]
-        tools = tuple(catalog.get(key) for key in asked)
-        write = typescript_text if language == "typescript" else python_text
-        texts = await asyncio.to_thread(lambda: [write(catalog, tool).rstrip() for tool in tools])
+        tools = tuple(self._library.shown(key) for key in asked)
+        catalog, learned, warnings = self._library.visible, self._library.learned, await self._warnings()
+        write, comment = (typescript_text, "//") if language == "typescript" else (python_text, "#")
+
+        def text(tool: Tool) -> str:
+            warning = "".join(f"{comment} warning: {line}\n" for line in warnings.get(tool.key, ()))
+            return warning + write(catalog, tool, learned.get(tool.key)).rstrip()
+
+        texts = await asyncio.to_thread(lambda: [text(tool) for tool in tools])
         return Described(tools=tools, text="\n\n\n".join(texts))
+
+    async def changes(self) -> tuple[Change, ...]:
+        """The tools whose definition is not the one that was accepted, and what differs."""
+        return await self._library.changes()
+
+    async def findings(self) -> tuple[Finding, ...]:
+        """What is suspicious in the definitions: hidden characters, talk of other servers' tools."""
+        return await self._library.findings()
+
+    async def accept(self, *, server: str | None = None, tool: str | None = None) -> tuple[str, ...]:
+        """Accept the definitions that have changed: all, those of one server, or one tool's; returns the keys.
+
+        Raises:
+            NotFound: no such server or tool; carries near names.
+        """
+        server = self._server(server) if server is not None else None
+        key = self._library.find(tool).key if tool is not None else None
+        wanted = [
+            change
+            for change in await self._library.changes()
+            if (server is None or change.key.startswith(f"{server}.")) and key in (None, change.key)
+        ]
+        return await self._library.accept({change.key: change.seen for change in wanted}) if wanted else ()
+
+    async def _warnings(self) -> Mapping[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for finding in await self._library.findings():
+            words = f"{finding.rule.replace('-', ' ')} in {finding.place}: {finding.shown}"
+            found.setdefault(finding.key, []).append(one_line(words))
+        for change in await self._library.changes():
+            places = ", ".join(edit.place for edit in change.edits)
+            found.setdefault(change.key, []).append(one_line(f"the definition has changed since it was accepted ({places})"))
+        return found
 
     async def servers(self) -> tuple[ServerRow, ...]:
         """One row per server, in the order of the configuration."""
         tokens = await self._definition_tokens()
-        return tuple(ServerRow(**asdict(status), tokens=tokens.get(status.name, 0)) for status in self._upstreams.status)
+        changed = Counter(change.key.partition(".")[0] for change in await self._library.changes())
+        flagged = Counter(key.partition(".")[0] for key in {finding.key for finding in await self._library.findings()})
+        return tuple(
+            ServerRow(
+                **asdict(status), tokens=tokens.get(status.name, 0), changed=changed[status.name], flagged=flagged[status.name]
+            )
+            for status in self._upstreams.status
+        )
 
     async def settled(self, seconds: float, *, again: bool = False) -> None:
         """Wait, no longer than ``seconds``, for the first listing of servers whose tools are not known yet.
@@ -154,13 +216,14 @@ class Discovery:
         return self._tokens[1]
 
 
-def _writing(searchable: Searchable) -> Writing:
+def _writing(searchable: Searchable, learned: Mapping[str, LearnedResult]) -> Writing:
     catalog = searchable.catalog
     return Writing(
-        signature=partial(signature_line, catalog),
+        signature=lambda tool: signature_line(catalog, tool, learned.get(tool.key)),
         function=lambda tool: catalog.functions[tool.key],
         module=catalog.modules.__getitem__,
-        types=partial(type_lines, catalog),
+        types=lambda tool: type_lines(catalog, tool, learned.get(tool.key)),
+        mark=lambda tool: searchable.marks.get(tool.key, ""),
         count=_counter(),
     )
 

@@ -1,9 +1,10 @@
 """Every opened room as one value."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gristmill.config import Config
 from gristmill.model import Layer
+from gristmill.runtime.callers import Callers
 from gristmill.runtime.discover import Discovery
 from gristmill.runtime.library import Library
 from gristmill.sandbox.base import Pool
@@ -24,3 +25,4 @@ class Rooms:
     library: Library
     discovery: Discovery
     layers: tuple[Layer, ...] = ()
+    callers: Callers = field(default_factory=Callers)

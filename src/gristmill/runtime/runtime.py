@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from gristmill.catalog.found import DetailLevel, ServerSummary
+from gristmill.catalog.pins import Change
 from gristmill.catalog.render import BUDGET_TOKENS
+from gristmill.catalog.scan import Finding
 from gristmill.config import Config, load_config
 from gristmill.errors import ConfigError
 from gristmill.events import Emit, ignore
@@ -16,7 +18,9 @@ from gristmill.model import Execution, Isolation, Json, Limits, Outcome, Tool
 from gristmill.runtime.build import open_rooms
 from gristmill.runtime.discover import Described, Found, Language, ServerRow
 from gristmill.runtime.execute import execute
+from gristmill.runtime.learning import OUTSIDE
 from gristmill.runtime.rooms import Rooms
+from gristmill.upstream.base import Ask
 from gristmill.upstream.inproc import Function
 
 
@@ -56,16 +60,23 @@ class Runtime:
     @staticmethod
     @asynccontextmanager
     async def open(
-        config: Config | str | Path | None = None, *, tools: Mapping[str, Function] | None = None
+        config: Config | str | Path | None = None,
+        *,
+        tools: Mapping[str, Function] | None = None,
+        emit: Emit = ignore,
+        ask: Ask | None = None,
     ) -> AsyncGenerator["Runtime"]:
         """Open what ``config`` (a value, a file, or ``gristmill.toml`` here) asks for; ``tools`` adds Python functions.
+
+        ``emit`` hears of servers and of changed or suspicious tools, and of the calls of every execution. ``ask`` answers when a
+        server asks something in the middle of a call; without it servers are told that nobody can be asked.
 
         Raises:
             ConfigError: the configuration cannot be used.
             SandboxUnavailable: the promised isolation cannot be had; nothing was started.
         """
         settings = config if isinstance(config, Config) else load_config(config)
-        async with open_rooms(settings, tools or {}) as rooms:
+        async with open_rooms(settings, tools or {}, emit=emit, ask=ask) as rooms:
             yield Runtime(rooms)
 
     @property
@@ -81,19 +92,22 @@ class Runtime:
         limits: Mapping[str, Any] | Limits | None = None,
         context: Mapping[str, Json] | None = None,
         emit: Emit = ignore,
+        ask: Ask | None = None,
     ) -> Outcome:
         """Execute ``code``; whatever it does comes back as an outcome.
 
         ``limits`` may ask for less than the configuration allows, never for more. ``emit`` hears output and calls as they happen.
+        ``ask`` answers the questions of servers about this execution's calls; the runtime must have been opened with one, too.
 
         Raises:
             SandboxError: the sandbox, not the code, failed.
-            ConfigError: an unknown limit.
+            ConfigError: an unknown limit, or ``ask`` on a runtime that was opened without.
         """
         execution = Execution(
             id=uuid.uuid4().hex, code=code, session=session, limits=self._limits(limits), context=dict(context or {})
         )
-        return await execute(self._rooms, execution, emit)
+        with self._rooms.callers.present(execution.id, emit, ask):
+            return await execute(self._rooms, execution, emit)
 
     async def search(
         self,
@@ -103,14 +117,22 @@ class Runtime:
         limit: int = 5,
         server: str | None = None,
         budget_tokens: int = BUDGET_TOKENS,
+        session: str | None = None,
     ) -> Found:
         """The best tools for ``query``, from what is known now, as values and as text of at most ``budget_tokens``.
+
+        ``session`` says who asks: what it calls next rises for similar questions, if that is learned.
 
         Raises:
             NotFound: no such server; carries near names.
         """
         return await self._rooms.discovery.search(
-            query, detail_level=detail_level, limit=limit, server=server, budget_tokens=budget_tokens
+            query,
+            detail_level=detail_level,
+            limit=limit,
+            server=server,
+            budget_tokens=budget_tokens,
+            who=OUTSIDE if session is None else f"session {session}",
         )
 
     async def list_servers(self) -> tuple[ServerSummary, ...]:
@@ -136,6 +158,22 @@ class Runtime:
     async def servers(self) -> tuple[ServerRow, ...]:
         """How each server is: its state, its tools, its last error, the tokens of its definitions."""
         return await self._rooms.discovery.servers()
+
+    async def changes(self) -> tuple[Change, ...]:
+        """The tools whose definition is not the one that was accepted, and what differs."""
+        return await self._rooms.discovery.changes()
+
+    async def findings(self) -> tuple[Finding, ...]:
+        """What is suspicious in the definitions: hidden characters, talk of other servers' tools."""
+        return await self._rooms.discovery.findings()
+
+    async def accept(self, *, server: str | None = None, tool: str | None = None) -> tuple[str, ...]:
+        """Accept the definitions that have changed: all, those of one server, or one tool's; returns the keys.
+
+        Raises:
+            NotFound: no such server or tool; carries near names.
+        """
+        return await self._rooms.discovery.accept(server=server, tool=tool)
 
     async def settled(self, seconds: float) -> None:
         """Wait, no longer than ``seconds``, for the first listing of servers whose tools are not known yet."""

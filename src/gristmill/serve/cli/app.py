@@ -6,7 +6,10 @@ from typing import Annotated
 import typer
 
 from gristmill import __version__
-from gristmill.serve.cli import demo, describe, doctor, packages, run, search, tools
+from gristmill.serve.cli import demo, describe, doctor, import_, login, packages, run, search, tools
+
+FOREIGN_LOGGERS = ("mcp", "client", "httpx2", "httpcore2", "uvicorn", "asyncio")
+"""What they have to say about servers is told by `gristmill tools`, in one line and without secrets."""
 
 app = typer.Typer(
     name="gristmill",
@@ -19,8 +22,11 @@ app = typer.Typer(
 )
 app.command("run")(run.run)
 app.command("search")(search.search)
-app.command("tools")(tools.tools)
+app.add_typer(tools.app, name="tools")
 app.command("describe")(describe.describe)
+app.command("login")(login.login)
+app.command("logout")(login.logout)
+app.command("import")(import_.import_servers)
 app.command("doctor")(doctor.doctor)
 app.command("demo")(demo.demo)
 app.add_typer(packages.app, name="packages")
@@ -36,7 +42,11 @@ def _version(value: bool) -> None:
 def root(
     version: Annotated[bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)] = False,
 ) -> None:
-    """Nothing to do before a verb."""
+    """Before any verb: libraries of others write nothing to our standard error."""
+    import logging
+
+    for name in FOREIGN_LOGGERS:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def main() -> None:

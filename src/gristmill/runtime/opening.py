@@ -1,0 +1,138 @@
+"""The upstreams and the library as a configuration asks for them. Light: finding tools opens no sandbox and loads none."""
+
+import os
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gristmill.config import Config
+from gristmill.config_servers import RESERVED_NAMES
+from gristmill.errors import ConfigError
+from gristmill.model import Layer
+from gristmill.runtime.callers import Callers
+from gristmill.runtime.discover import Discovery
+from gristmill.runtime.extensions import ranker
+from gristmill.runtime.learning import LearnFromCalls, Shapes, Usage
+from gristmill.runtime.library import Knowledge, Library
+from gristmill.runtime.media import SaveMedia
+from gristmill.runtime.pinning import HoldBack, Pinning
+from gristmill.upstream.base import Upstream, Upstreams
+from gristmill.upstream.tokens import TokenStore, choose_tokens
+
+if TYPE_CHECKING:
+    from gristmill.upstream.inproc import Function
+    from gristmill.upstream.keyrings import SystemKeyring
+
+
+@asynccontextmanager
+async def open_discovery(config: Config) -> AsyncGenerator[Discovery]:
+    """Only what is needed to find tools: no sandbox is opened."""
+    callers = Callers()
+    async with open_servers(config, {}, callers) as upstreams, open_library(config, upstreams, callers) as library:
+        yield Discovery(upstreams, library)
+
+
+@asynccontextmanager
+async def open_servers(config: Config, tools: "Mapping[str, Function]", callers: Callers) -> AsyncGenerator[Upstreams]:
+    """The configured servers, and the Python functions that the embedding application brought."""
+    ours = _functions(tools)
+    if not config.servers:
+        yield Upstreams(ours)
+        return
+    from gristmill.upstream.build import World, open_upstreams
+
+    world = World(
+        environ=dict(os.environ),
+        cache=state_folder(config.state_dir / "upstreams"),
+        keyring=read_keyring,
+        tokens=partial(token_store, config.state_dir),
+        emit=callers.emit,
+        heard=callers.heard,
+        ask=callers.ask,
+    )
+    async with open_upstreams(config.servers, world, others=ours) as upstreams:
+        yield upstreams
+
+
+@asynccontextmanager
+async def open_library(config: Config, upstreams: Upstreams, callers: Callers) -> AsyncGenerator[Library]:
+    """The catalogue over ``upstreams``, with everything that is known about their tools."""
+    catalog, known = config.catalog, config.state_dir / "known"
+    ours = {upstream.name for upstream in upstreams if upstream.status.kind == "python"}
+    knowledge = Knowledge(
+        pinning=Pinning(known / "pins.json", ours.__contains__),
+        holds_back=catalog.quarantine == "refuse",
+        shapes=Shapes(known / "learned.json") if catalog.learn_results else None,
+        usage=Usage(known / "habits.json") if catalog.learn_from_use else None,
+        ranker=partial(ranker, catalog.rankers),
+        emit=callers.listener,
+    )
+    library = Library(upstreams, state_folder(config.state_dir / "catalog"), knowledge)
+    callers.on_listed = library.refresh
+    try:
+        yield library
+    finally:
+        await library.close()
+
+
+def inner_layers(config: Config, upstreams: Upstreams, library: Library) -> tuple[Layer, ...]:
+    """The layers between the check of arguments and the servers, outermost first."""
+    held = (HoldBack(library.accepted, upstreams),) if config.catalog.quarantine == "refuse" else ()
+    learn = LearnFromCalls(library.find, lambda key: library.catalog.hashes.get(key), library.shapes, library.usage)
+    learning = (learn,) if library.shapes or library.usage else ()
+    return (*learning, *held, SaveMedia(cap=config.sandbox.limits.file_mb << 20))
+
+
+def token_store(state: Path, server: str) -> TokenStore:
+    """Where the tokens of ``server`` are kept: in the keyring if there is one, else encrypted in the state folder."""
+    return choose_tokens(state / "tokens", _keyring())(server)
+
+
+def read_keyring(service: str, name: str) -> str | None:
+    """A secret of the keyring.
+
+    Raises:
+        ConfigError: there is no keyring here, or it cannot be read.
+    """
+    from gristmill.upstream.secrets import no_keyring
+
+    found = _keyring()
+    return found.get(service, name) if found else no_keyring(service, name)
+
+
+@cache
+def _keyring() -> "SystemKeyring | None":
+    # Only a server that refers to it pays for finding it.
+    from gristmill.upstream.keyrings import find_keyring
+
+    return find_keyring()
+
+
+def _functions(tools: "Mapping[str, Function]") -> tuple[Upstream, ...]:
+    if not tools:
+        return ()
+    from gristmill.upstream.inproc import Inproc
+
+    return tuple(Inproc(server, named, cheap=True) for server, named in _by_server(tools).items())
+
+
+def _by_server(tools: "Mapping[str, Function]") -> "dict[str, dict[str, Function]]":
+    found: dict[str, dict[str, Function]] = {}
+    for key, function in tools.items():
+        server, _, name = key.partition(".")
+        if not server or not name:
+            raise ConfigError(f"a tool is named server.tool, not {key!r}")
+        if server in RESERVED_NAMES:
+            raise ConfigError(f"{key!r}: the name {server!r} is taken by Gristmill itself; choose another")
+        found.setdefault(server, {})[name] = function
+    return found
+
+
+def state_folder(path: Path) -> Path:
+    """``path``, made if need be."""
+    path.mkdir(parents=True, exist_ok=True)
+    if os.geteuid() == 0:
+        path.chmod(0o711)  # code runs as another user then: it may pass through, not look around
+    return path
