@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
@@ -98,8 +98,9 @@ def _moved(value: Any, secrets: Mapping[MovedSecret, str]) -> Any:
             value = value.replace(f"${{keyring:{secret.service}/{secret.name}}}", reference)
         return value
     if isinstance(value, dict):
-        table = tomlkit.inline_table()
-        table.update({str(key): _moved(item, secrets) for key, item in value.items()})  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        table: Any = tomlkit.inline_table()  # Any: the library leaves its mappings untyped
+        for key, item in cast("dict[str, Any]", value).items():
+            table[key] = _moved(item, secrets)
         return table
     return [_moved(item, secrets) for item in value] if isinstance(value, list) else value  # pyright: ignore[reportUnknownVariableType]
 

@@ -66,6 +66,7 @@ def test_versions_nobody_needs_can_be_forgotten(tmp_path: Path) -> None:
     assert (old.exists(), (new / "servers/crm/new.py").exists()) == (False, True)
 
 
+@pytest.mark.requirement("T35")
 def test_a_name_that_is_not_safe_never_becomes_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     catalog = Catalog.of([Tool(server="crm", name="get")])
     monkeypatch.setitem(catalog.__dict__, "modules", {"crm": "../outside"})

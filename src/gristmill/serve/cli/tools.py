@@ -30,9 +30,7 @@ app = typer.Typer(cls=_ServerOrVerb, invoke_without_command=True, no_args_is_hel
 def tools(
     ctx: typer.Context,
     server: Annotated[str | None, typer.Option(help="Show the tools of this server; the option's name may be left out.")] = None,
-    changed: Annotated[
-        bool, typer.Option("--changed", help="Show which definitions are not the accepted ones, and how.")
-    ] = False,
+    changed: Annotated[bool, typer.Option("--changed", help="Show the definitions that are not as accepted, and how.")] = False,
     wait: Wait = WAIT,
     json: Annotated[bool, typer.Option("--json", help="Print the rows as JSON.")] = False,
     config: ConfigFile = None,
