@@ -65,8 +65,10 @@ def import_client(
     replaced = tuple(name for name in found.servers if name in servers and replace)
     secrets = {secret: _reference(secret, keyring=keyring) for secret in found.secrets if _server_of(secret, found) not in taken}
     for name, config in found.servers.items():
-        if name not in taken:
-            servers[name] = _table(config, secrets)
+        table = _table(config, secrets)
+        # What is the same already is left as it is, with its comments and blank lines.
+        if name not in taken and not (name in servers and servers[name].unwrap() == table.unwrap()):
+            servers[name] = table
     after = tomlkit.dumps(document) if len(found.servers) > len(taken) else before
     if write and after != before:
         _write_checked(target, after)

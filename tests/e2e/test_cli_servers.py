@@ -91,7 +91,7 @@ def test_a_login_is_needed_once_and_can_be_undone(locked: Path) -> None:
     assert "run gristmill login crm" in gristmill("tools", cwd=locked).stdout
 
 
-@pytest.mark.parametrize(("server", "words"), [("opn", "did you mean open?"), ("open", "oauth = {}")])
+@pytest.mark.parametrize(("server", "words"), [("crmm", "did you mean crm?"), ("open", "oauth = {}")])
 def test_only_servers_with_a_login_can_be_logged_in_to(locked: Path, server: str, words: str) -> None:
     done = gristmill("login", server, "--no-browser", cwd=locked)
     assert (done.returncode, words in done.stderr, "Traceback" in done.stderr) == (2, True, False)
