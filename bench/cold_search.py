@@ -2,8 +2,8 @@
 
 The servers are stdio entries that would sleep for a minute if they were started; their tools are remembered from "an earlier
 run", which this script writes, and the search index is made by a first search that does not count. Each round runs
-`python -c pass` and the search one after the other, so that a busy machine slows both: trust the ratio more than the milliseconds.
-Writes `bench/out/cold_search.json`.
+`python -c pass` and the search one after the other, so that a busy machine slows both: trust the ratio more than
+the milliseconds. Writes `bench/out/cold_search.json`.
 """
 
 import argparse

@@ -7,6 +7,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gristmill.catalog.render import bytes_per_three
 from gristmill.config import Config
 from gristmill.config_servers import RESERVED_NAMES
 from gristmill.errors import ConfigError
@@ -31,7 +32,8 @@ async def open_discovery(config: Config) -> AsyncGenerator[Discovery]:
     """Only what is needed to find tools: no sandbox is opened."""
     callers = Callers()
     async with open_servers(config, {}, callers) as upstreams, open_library(config, upstreams, callers) as library:
-        yield Discovery(upstreams, library)
+        # One question and out: a cautious count of tokens does, and loads nothing.
+        yield Discovery(upstreams, library, count=bytes_per_three)
 
 
 @asynccontextmanager
