@@ -19,7 +19,6 @@ class Requirement:
 
 _HTTP = "belongs to the HTTP door, which does not exist yet"
 _GUARD = "belongs to policy and redaction, which do not exist yet"
-_LEDGER = "belongs to the ledger, which does not exist yet"
 
 
 def _threat(number: int, sentence: str, deferred: str | None = None) -> Requirement:
@@ -58,7 +57,7 @@ REQUIREMENTS = (
     _threat(29, "no credential is in the environment, arguments, errors, memory or dumps of a run"),
     _threat(30, "personal data is tokenised before it enters the sandbox", _GUARD),
     _threat(31, "data of one tool cannot be sent with another against a flow rule", _GUARD),
-    _threat(32, "audit records cannot be forged from inside", _LEDGER),
+    _threat(32, "audit records cannot be forged from inside"),
     _threat(
         33, "control characters and markup in output are harmless where they are shown", "belongs to the doors, which show it"
     ),
@@ -78,10 +77,10 @@ REQUIREMENTS = (
     _threat(43, "a web page cannot drive a local gateway", _HTTP),
     _threat(44, "hostile HTTP is refused within bounds", _HTTP),
     _threat(45, "one tenant's load does not starve another", _HTTP),
-    _threat(46, "one tenant's things are invisible to another", _HTTP),
+    _threat(46, "one tenant's things are invisible to another"),
     _threat(47, "commands and addresses cannot be configured through the API", _HTTP),
     _threat(48, "an approval counts once, for what was approved", _GUARD),
-    _threat(49, "a lost or edited audit record is noticed", _LEDGER),
+    _threat(49, "a lost or edited audit record is noticed"),
     _threat(50, "where the promised isolation cannot be had nothing runs, and the lack and the remedy are named"),
     _threat(51, "weakening options are loud and recorded", "there is no such option yet"),
     _threat(52, "dependencies are few, pinned and listed", "belongs to the release process"),

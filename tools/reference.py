@@ -12,7 +12,10 @@ from pydantic import BaseModel
 import gristmill
 from gristmill import errors, events
 from gristmill.config import Config
+from gristmill.config_policy import RuleConfig
+from gristmill.config_quota import ServerQuota
 from gristmill.config_servers import ServerConfig
+from gristmill.ledger.metrics import METRICS
 from gristmill.model import Outcome
 from gristmill.serve.cli.app import app
 from gristmill.serve.problems import EXIT_CODES, STATUS_EXIT_CODES
@@ -29,6 +32,8 @@ def config_page() -> str:
         "",
     ]
     servers = ["", "## `[servers.NAME]`", "", "One tool server.", "", *_section(ServerConfig, "servers.NAME.")]
+    servers += ["", "## `[[policy.rules]]`", "", "One rule.", "", *_section(RuleConfig, "policy.rules.")]
+    servers += ["", "## `[quota.servers.NAME]`", "", "One server.", "", *_section(ServerQuota, "quota.servers.NAME.")]
     return "\n".join(lines + _section(Config, "") + servers) + "\n"
 
 
@@ -89,6 +94,15 @@ def python_page() -> str:
     return "\n".join([*lines, "", "## Outcome", "", f"Fields, in the library and in every JSON: {fields}.", ""])
 
 
+def metrics_page() -> str:
+    """Every metric with its labels."""
+    rows = [
+        f"| `{one.name}` | {one.shape} | {', '.join(f'`{label}`' for label in one.labels)} | {one.meaning} |" for one in METRICS
+    ]
+    note = "Text format of Prometheus. A histogram also has `_bucket`, `_count` and `_sum`."
+    return "\n".join(["# Metrics", "", note, "", "| name | kind | labels | meaning |", "|---|---|---|---|", *rows, ""])
+
+
 def cli_page() -> str:
     """Every verb with its help."""
     lines = ["# Command line", ""]
@@ -114,7 +128,14 @@ def _first(thing: object) -> str:
 
 def main() -> None:
     """Write or check."""
-    made = {"config": config_page(), "errors": errors_page(), "events": events_page(), "python": python_page(), "cli": cli_page()}
+    made = {
+        "config": config_page(),
+        "errors": errors_page(),
+        "events": events_page(),
+        "python": python_page(),
+        "cli": cli_page(),
+        "metrics": metrics_page(),
+    }
     stale = [
         name for name, text in made.items() if not (PAGES / f"{name}.md").exists() or (PAGES / f"{name}.md").read_text() != text
     ]

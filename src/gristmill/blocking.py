@@ -1,11 +1,12 @@
 """The synchronous face: one event loop in a thread, no second implementation."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal, TypeVar
 
+from anyio import to_thread
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from gristmill.catalog.found import DetailLevel, ServerSummary
@@ -14,11 +15,13 @@ from gristmill.catalog.render import BUDGET_TOKENS
 from gristmill.catalog.scan import Finding
 from gristmill.config import Config
 from gristmill.events import Emit, ignore
-from gristmill.model import Isolation, Json, Limits, Outcome, Tool
+from gristmill.model import Budget, Isolation, Json, Limits, Outcome, Plan, Strategy, Tool
 from gristmill.runtime.discover import Described, Found, Language, ServerRow
-from gristmill.runtime.runtime import Runtime
+from gristmill.runtime.runtime import Approval, Runtime
 from gristmill.upstream.base import Ask
 from gristmill.upstream.inproc import Function
+
+T = TypeVar("T")
 
 
 class BlockingRuntime(AbstractContextManager["BlockingRuntime"]):
@@ -51,16 +54,36 @@ class BlockingRuntime(AbstractContextManager["BlockingRuntime"]):
 
     def execute(
         self,
-        code: str,
+        code: str | None = None,
         *,
         session: str | None = None,
         limits: Mapping[str, Any] | Limits | None = None,
         context: Mapping[str, Json] | None = None,
+        resume: str | None = None,
+        budget: Budget | None = None,
+        strategy: Strategy | None = None,
+        approve: Callable[[Plan], Literal["all", "none"] | Sequence[int]] | None = None,
         emit: Emit = ignore,
         ask: Ask | None = None,
     ) -> Outcome:
-        """As ``Runtime.execute``; ``emit`` is called from another thread."""
-        return self._call("execute", code, session=session, limits=limits, context=context, emit=emit, ask=ask)
+        """As ``Runtime.execute``; ``emit``, ``ask`` and ``approve`` are called from another thread."""
+
+        async def show(plan: Plan) -> Literal["all", "none"] | Sequence[int]:
+            assert approve is not None
+            return await to_thread.run_sync(approve, plan)
+
+        return self._call(
+            "execute", code, session=session, limits=limits, context=context, resume=resume, budget=budget, strategy=strategy,
+            approve=show if approve else None, emit=emit, ask=ask,
+        )  # fmt: skip
+
+    def pending_approvals(self) -> tuple[Approval, ...]:
+        """As ``Runtime.approvals.list``."""
+        return self._run(self._open().approvals.list)
+
+    def decide(self, approval: str, approve: Literal["all", "none"] | Sequence[int], *, by: str) -> Approval:
+        """As ``Runtime.approvals.decide``."""
+        return self._run(lambda: self._open().approvals.decide(approval, approve, by=by))
 
     def search(
         self,
@@ -120,6 +143,10 @@ class BlockingRuntime(AbstractContextManager["BlockingRuntime"]):
         if self._runtime is None:
             raise RuntimeError("enter the runtime first: `with BlockingRuntime() as runtime:`")
         return self._runtime
+
+    def _run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        assert self._portal is not None
+        return self._portal.call(work)
 
     def _call(self, name: str, *args: Any, **kwargs: Any) -> Any:
         method = getattr(self._open(), name)

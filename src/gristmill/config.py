@@ -6,6 +6,7 @@ An unknown key is refused: a misspelt limit must not silently be no limit.
 
 import json
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +15,14 @@ from typing import Any, Literal, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from gristmill.config_catalog import CatalogConfig
-from gristmill.config_servers import ServersConfig
+from gristmill.config_guard import GuardConfig
+from gristmill.config_mask import FlowsConfig, MaskConfig
+from gristmill.config_policy import PolicyConfig
+from gristmill.config_quota import QuotaConfig
+from gristmill.config_records import RecordsConfig
+from gristmill.config_servers import REFERENCE, ServersConfig, looks_secret
+from gristmill.config_session import SessionsConfig, SkillsConfig
+from gristmill.config_shaping import ShapingConfig
 from gristmill.errors import ConfigError
 from gristmill.model import Limits
 
@@ -114,6 +122,28 @@ class StoreConfig(_Section):
 
     path: Path | None = None
     """Folder for workspaces and records; empty means `$XDG_STATE_HOME/gristmill` or `~/.local/state/gristmill`."""
+    url: str | None = None
+    """PostgreSQL instead of SQLite, such as `postgresql://mill:${env:PGPASSWORD}@db/mill`; needs `gristmill[postgres]`."""
+    sync: Literal["normal", "full"] = "normal"
+    """When SQLite forces the disk: `normal` survives the death of the process, `full` also a power cut, for slower writes."""
+    key: str | None = None
+    """Reference to the key (32 bytes or more, as text) that seals and signs records; empty makes a key file in `path`."""
+
+    @field_validator("url")
+    @classmethod
+    def _an_address_without_secrets(cls, url: str | None) -> str | None:
+        if url is not None and not REFERENCE.fullmatch(url) and not url.startswith(("postgresql://", "postgres://")):
+            raise ValueError("an address begins with postgresql://")
+        if url is not None and (looks_secret("url", url) or re.search(r"[?&](ssl)?password=(?!\$\{)", url)):
+            raise ValueError("a password in plain text: write a reference such as ${env:PGPASSWORD} instead")
+        return url
+
+    @field_validator("key")
+    @classmethod
+    def _a_reference(cls, key: str | None) -> str | None:
+        if key is not None and not REFERENCE.fullmatch(key):
+            raise ValueError("a key in plain text: write a reference such as ${env:GRISTMILL_KEY} instead")
+        return key
 
 
 class Config(_Section):
@@ -125,8 +155,26 @@ class Config(_Section):
     """What is learned about tools, and what happens to one that changes."""
     sandbox: SandboxConfig = SandboxConfig()
     """Where code runs."""
+    mask: MaskConfig = MaskConfig()
+    """Personal data and secrets are replaced by placeholders."""
+    flows: FlowsConfig = FlowsConfig()
+    """What may not go from one server to another."""
     store: StoreConfig = StoreConfig()
     """Where state lives."""
+    records: RecordsConfig = RecordsConfig()
+    """What is recorded, and for how long."""
+    policy: PolicyConfig = PolicyConfig()
+    """Which tool calls may leave."""
+    quota: QuotaConfig = QuotaConfig()
+    """How much may leave in a while."""
+    guard: GuardConfig = GuardConfig()
+    """House rules for code."""
+    shaping: ShapingConfig = ShapingConfig()
+    """What goes back to the model."""
+    sessions: SessionsConfig = SessionsConfig()
+    """What is kept of sessions, and for how long."""
+    skills: SkillsConfig = SkillsConfig()
+    """Functions that code saves for later."""
 
     @property
     def state_dir(self) -> Path:

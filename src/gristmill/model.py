@@ -51,6 +51,7 @@ class Execution:
     limits: Limits = field(default_factory=Limits)
     context: Mapping[str, Json] = field(default_factory=dict[str, Json])
     caller: str = "local"
+    tenant: str = "local"
     resume: str | None = None
     budget: Budget | None = None
     strategy: Strategy | None = None
@@ -85,6 +86,16 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What becomes of a call, by which rule, for how long its answer may be kept, and whether the tool is known to only read."""
+
+    effect: Effect
+    rule: str
+    cache_seconds: float = 0.0
+    read_only: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedCall:
     """A call that waits for approval: number in the plan, tool, arguments as an approver may see them, and why it asks."""
 
@@ -93,6 +104,7 @@ class PlannedCall:
     arguments: Mapping[str, Json]
     rule: str
     hash: str
+    occurrence: int = 0
     needs_approval: bool = True
     was_lost: bool = False
     """It was sent before and its answer was lost: approving it may do it twice."""
@@ -182,6 +194,7 @@ class ToolCall:
     execution: str = ""
     session: str | None = None
     caller: str = "local"
+    tenant: str = "local"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,6 +205,8 @@ class ToolResult:
     is_error: bool = False
     files: Mapping[str, bytes] = field(default_factory=dict[str, bytes], repr=False)
     """Files for the workspace, by their path in it, that ``value`` refers to."""
+    planned: int | None = None
+    """The call was not made: it is this number in a plan, and the code gets a stand-in."""
 
 
 Handler = Callable[[ToolCall], Awaitable[ToolResult]]

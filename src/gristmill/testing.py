@@ -1,13 +1,18 @@
-"""The doubles that our own tests use, public so that yours can: a sandbox without a kernel."""
+"""The doubles that our own tests use, public so that yours can: a sandbox without a kernel, and a runtime over it."""
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from gristmill.config import Config
 from gristmill.errors import SandboxCrashed
 from gristmill.events import Emit
 from gristmill.model import Handler, Isolation, Limits, Report
-from gristmill.sandbox.base import Job, Sandbox
+from gristmill.runtime.build import keep_rules, open_rooms
+from gristmill.runtime.runtime import Runtime
+from gristmill.sandbox.base import Job, Pool, Sandbox
+from gristmill.sandbox.kept import Kept
+from gristmill.upstream.inproc import Function
 
 Answer = Callable[[Job], Report]
 
@@ -73,3 +78,20 @@ class FakePool:
 
     async def close(self) -> None:
         """Nothing to end."""
+
+
+@asynccontextmanager
+async def fake_runtime(
+    config: Config, pool: FakePool | None = None, *, tools: Mapping[str, Function] | None = None
+) -> AsyncGenerator[Runtime]:
+    """A runtime whose rooms are all real but the sandbox: rules, journal, masks and records work as they do in earnest."""
+    fakes = pool or FakePool()
+
+    @asynccontextmanager
+    async def sandboxes(config: Config) -> AsyncGenerator[tuple[Pool, Kept]]:
+        kept = Kept(fakes, keep_rules(config.sandbox))
+        yield fakes, kept
+        await kept.close()
+
+    async with open_rooms(config, tools or {}, sandboxes) as rooms:
+        yield Runtime(rooms)

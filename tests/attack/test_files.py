@@ -134,7 +134,7 @@ def test_guest_cannot_write_outside_its_workspace(wall: Wall, public: Path, fold
 def test_guest_cannot_read_another_sessions_workspace(wall: Wall) -> None:
     value = secret()
     wall.run(f"open('private.txt', 'w').write({value!r})", session="victim")
-    state = Path(wall.runtime._open()._rooms.workspaces.root)  # pyright: ignore[reportPrivateUsage]
+    state = Path(wall.runtime._open()._rooms.keeping.workspaces.root)  # pyright: ignore[reportPrivateUsage]
     path = state / folder_name("victim") / "private.txt"
     assert value in outside(program("return open(values['path']).read()", {"path": str(path)}))
     body = """
@@ -165,7 +165,7 @@ def test_guest_cannot_follow_a_symlink_out_of_its_workspace_in_a_later_run(wall:
 
 @pytest.mark.requirement("T3", "T5")
 def test_guest_does_not_learn_paths_of_the_host(namespaces: Wall) -> None:
-    state = str(namespaces.runtime._open()._rooms.workspaces.root)  # pyright: ignore[reportPrivateUsage]
+    state = str(namespaces.runtime._open()._rooms.keeping.workspaces.root)  # pyright: ignore[reportPrivateUsage]
     body = """
         found = []
         for name in ("mountinfo", "mounts", "mountstats", "maps", "environ", "cmdline", "cgroup"):
@@ -318,7 +318,7 @@ sorted(os.listdir(b"."))[:3] and "done"
 def test_a_workspace_that_is_a_link_is_refused(tmp_path: Path, public: Path) -> None:
     with opened(tmp_path, "namespaces") as wall:
         wall.run("1", session="first")
-        root = Path(wall.runtime._open()._rooms.workspaces.root)  # pyright: ignore[reportPrivateUsage]
+        root = Path(wall.runtime._open()._rooms.keeping.workspaces.root)  # pyright: ignore[reportPrivateUsage]
         (root / folder_name("linked")).symlink_to(public)
         outcome = wall.run("open('x', 'w')", session="linked")
         assert outcome.status == "refused"

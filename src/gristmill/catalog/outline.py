@@ -10,6 +10,7 @@ from typing import TypeVar
 from gristmill.catalog.annotations import annotation, docstring, function, record_classes
 from gristmill.catalog.catalog import Catalog
 from gristmill.catalog.loose import parameters
+from gristmill.catalog.render import SKILLS
 from gristmill.catalog.stubs import (
     UNTYPABLE,
     LearnedResult,
@@ -43,7 +44,8 @@ def type_lines(catalog: Catalog, tool: Tool, learned: LearnedResult | None = Non
 def python_text(catalog: Catalog, tool: Tool, learned: LearnedResult | None = None) -> str:
     """The import, the types, and the function with its whole documentation."""
     module, name = catalog.modules[tool.server], catalog.functions[tool.key]
-    return f"from servers.{module} import {name}\n\n{_readable(catalog, tool, _source, learned)}"
+    home = SKILLS if tool.server == SKILLS else f"servers.{module}"
+    return f"from {home} import {name}\n\n{_readable(catalog, tool, _source, learned)}"
 
 
 def typescript_text(catalog: Catalog, tool: Tool, learned: LearnedResult | None = None) -> str:

@@ -15,6 +15,8 @@ from gristmill.catalog.signature import python_name, signature
 from gristmill.model import Tool
 
 BUDGET_TOKENS = 1_200
+SKILLS = "skills"
+"""The server that a skill has as a tool; it is imported from the module of that name, not from ``servers``."""
 _LINE_CHARS = 160
 _UNSIGNED = 2  # ways of writing a tool that need no import
 _STEPS: Mapping[DetailLevel, int] = {"name_only": 1, "with_description": 2, "full": 6}
@@ -82,7 +84,7 @@ def _told_apart(hits: Sequence[Hit], how: Writing) -> Writing:
     shared = {name for name, servers in homes.items() if len(servers) > 1}
 
     def through_module(tool: Tool, text: str) -> str:
-        return f"{how.module(tool.server)}.{text}" if how.function(tool) in shared else text
+        return f"{how.module(tool.server)}.{text}" if how.function(tool) in shared and tool.server != SKILLS else text
 
     def signature(tool: Tool) -> str:
         return through_module(tool, how.signature(tool))
@@ -156,5 +158,7 @@ def _imports(tools: Sequence[Tool], how: Writing) -> str:
     for tool in tools:
         module, function = how.module(tool.server), how.function(tool)
         home, name = ("servers", module) if "." in function else (f"servers.{module}", function)
+        if tool.server == SKILLS:
+            home, name = SKILLS, function
         homes.setdefault(home, []).append(name)
     return "\n".join(f"from {home} import {', '.join(dict.fromkeys(names))}" for home, names in homes.items())

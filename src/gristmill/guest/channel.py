@@ -16,9 +16,10 @@ import struct
 import threading
 
 from gristmill.guest.pending import Pending
+from gristmill.guest.planned import Planned, encodable
 
 _HEAD = struct.Struct("<I")
-_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
+_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=encodable).encode
 _decode = json.JSONDecoder(strict=False).decode
 
 
@@ -97,7 +98,7 @@ class Channel:
         del buffer[:start]
 
     def _take(self, message):
-        if message[0] not in ("value", "error"):
+        if message[0] not in ("value", "error", "planned"):
             self._orders.append(message)
             return
         pending = self._open.pop(message[1], None)
@@ -105,6 +106,8 @@ class Channel:
             return  # an answer to something that was not asked through us
         if message[0] == "value":
             pending.settle(message[2], self._write_files(message[3]) if len(message) > 3 else None)
+        elif message[0] == "planned":
+            pending.settle(Planned(message[2], pending.tool), None)
         else:
             pending.settle(None, ToolError(message[3], message[2]))
 

@@ -12,6 +12,8 @@ import json
 import math
 import sys
 
+from gristmill.guest.planned import Planned
+
 DEPTH, TEXT = 60, 20_000
 SAFE_INTEGER = 1 << 64
 _encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
@@ -57,6 +59,8 @@ def _is_plain(value, budget):
 def _plain(value, depth, above):
     if value is None or isinstance(value, bool):
         return value
+    if type(value) is Planned:
+        return repr(value)  # any other look at it would stop the program
     if isinstance(value, enum.Enum):
         return _plain(value.value, depth, above)
     if isinstance(value, str):
@@ -72,7 +76,7 @@ def _plain(value, depth, above):
     above.add(id(value))
     try:
         return _compound(value, depth - 1, above)
-    except Exception as error:
+    except BaseException as error:
         return f"<{_kind(value)}, cannot be shown: {type(error).__name__}>"
     finally:
         above.discard(id(value))

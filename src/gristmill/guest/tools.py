@@ -5,11 +5,13 @@
 
 import importlib.abc
 import importlib.machinery
+import os
 import sys
 import types
 
 from gristmill.guest.channel import ToolError
 
+_HERE = os.path.dirname(os.path.abspath(__file__))
 AGENT = "<code "
 """How the file name of the agent's own code begins."""
 
@@ -26,6 +28,10 @@ class Calls:
         """Make one call: the value, or a ``Pending`` where the program is written to go on meanwhile."""
         pending = self.channel.start(tool, arguments, positional)
         return pending if self._is_parallel(sys._getframe(2)) else pending.result()
+
+    def value(self, tool, arguments):
+        """Make one call and wait for its value."""
+        return self.channel.start(tool, arguments).result()
 
     def forget(self):
         """Drop what was learnt about programs that are gone."""
@@ -105,6 +111,29 @@ class _Loader(importlib.abc.Loader):
         pass
 
 
+class LazyModule(types.ModuleType):
+    """A module of ours that few programs use: compiled in the template, made when something of it is first asked for."""
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        self.__class__ = types.ModuleType
+        self.CALLS = CALLS
+        exec(_LAZY[self.__name__], vars(self))
+        return getattr(self, name)
+
+
+_LAZY = {}  # module name -> code; children cannot read our files
+
+
+class _SkillLoader(importlib.abc.Loader):
+    def create_module(self, spec):
+        return sys.modules["skills"].load_module(spec.name.partition(".")[2])
+
+    def exec_module(self, module):
+        pass
+
+
 class Finder(importlib.abc.MetaPathFinder):
     """Answers for ``servers`` and below when no typed module did."""
 
@@ -113,6 +142,8 @@ class Finder(importlib.abc.MetaPathFinder):
             return importlib.machinery.ModuleSpec(name, _Loader(ServersPackage), is_package=True)
         if name.startswith("servers.") and name.count(".") == 1:
             return importlib.machinery.ModuleSpec(name, _Loader(ServerModule))
+        if name.startswith("skills.") and name.count(".") == 1:
+            return importlib.machinery.ModuleSpec(name, _SkillLoader())
         return None
 
 
@@ -174,3 +205,8 @@ def install():
     for question in (search_tools, list_servers, list_tools, describe):
         setattr(discovery, question.__name__, question)
     sys.modules.update(mcp_client=client, tool_discovery=discovery)
+    for name in ("session", "skills"):
+        with open(f"{_HERE}/{name}.py", encoding="utf-8") as file:
+            _LAZY[name] = compile(file.read(), f"{_HERE}/{name}.py", "exec", dont_inherit=True)
+        sys.modules[name] = LazyModule(name)
+    sys.modules["skills"].__path__ = ()

@@ -1,30 +1,30 @@
 """Questions that code asks about tools are answered here, in the hall: ``from tool_discovery import search_tools``."""
 
+from collections.abc import Awaitable, Callable, Sequence
 from contextvars import ContextVar
 from functools import cached_property
 from typing import Any
 
 from gristmill.catalog.found import DetailLevel
 from gristmill.catalog.render import BUDGET_TOKENS
-from gristmill.model import Handler, ToolCall, ToolResult
+from gristmill.model import Handler, Tool, ToolCall, ToolResult
 from gristmill.runtime.discover import Discovery, Language
-from gristmill.runtime.learning import OUTSIDE, askers
+from gristmill.runtime.learning import askers
 from gristmill.upstream.inproc import Inproc
 
+SkillsOf = Callable[[ToolCall], Awaitable[Sequence[Tool]]]
+"""The skills that whoever makes a call can see, as tools."""
 SERVER = "gristmill"
 """The reserved server: its keys never leave for an upstream."""
 NOTHING = "# nothing fits; list_servers() and list_tools(server) show what there is"
 
 
-_asking: ContextVar[str] = ContextVar("asking", default=OUTSIDE)
-"""Who asks: the functions below are called with their arguments only."""
-
-
 class AnswerDiscovery:
     """A layer that answers the keys of the reserved server and passes all others on."""
 
-    def __init__(self, discovery: Discovery) -> None:
-        self._discovery = discovery
+    def __init__(self, discovery: Discovery, skills_of: SkillsOf | None = None) -> None:
+        self._discovery, self._skills_of = discovery, skills_of
+        self._asking: ContextVar[ToolCall] = ContextVar("gristmill_discovery_call")
 
     async def __call__(self, call: ToolCall, proceed: Handler) -> ToolResult:
         """Answer, or pass on.
@@ -36,11 +36,14 @@ class AnswerDiscovery:
         server, _, name = call.tool.partition(".")
         if server != SERVER:
             return await proceed(call)
-        token = _asking.set(askers(call)[0])
+        token = self._asking.set(call)
         try:
             return await self._questions.call(name, call)
         finally:
-            _asking.reset(token)
+            self._asking.reset(token)
+
+    async def _skills(self) -> Sequence[Tool]:
+        return await self._skills_of(self._asking.get()) if self._skills_of else ()
 
     @cached_property
     def _questions(self) -> Inproc:
@@ -55,8 +58,9 @@ class AnswerDiscovery:
             budget_tokens: int = BUDGET_TOKENS,
         ) -> str:
             found = await discovery.search(
-                query, detail_level=detail_level, limit=limit, server=server, budget_tokens=budget_tokens, who=_asking.get()
-            )
+                query, detail_level=detail_level, limit=limit, server=server, budget_tokens=budget_tokens,
+                skills=await self._skills(), who=askers(self._asking.get())[0],
+            )  # fmt: skip
             return found.text or NOTHING
 
         def list_servers() -> list[dict[str, Any]]:
@@ -66,6 +70,6 @@ class AnswerDiscovery:
             return [{"key": tool.key, "description": tool.description} for tool in discovery.list_tools(server)]
 
         async def describe(keys: str | list[str], language: Language = "python") -> str:
-            return (await discovery.describe(keys, language=language)).text
+            return (await discovery.describe(keys, language=language, skills=await self._skills())).text
 
         return Inproc(SERVER, (search_tools, list_servers, list_tools, describe), cheap=True)

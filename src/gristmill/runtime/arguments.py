@@ -1,11 +1,16 @@
 """Arguments are checked before a call leaves: the answer says which field, what was given, and what was probably meant."""
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from gristmill.catalog.validate import Checker
 from gristmill.errors import CallRefused, UnknownTool
-from gristmill.model import Handler, ToolCall, ToolResult
+from gristmill.model import Handler, Json, ToolCall, ToolResult
 from gristmill.runtime.names import Find
+
+
+def _same(value: Json) -> Json:
+    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +18,9 @@ class CheckArguments:
     """A layer that holds arguments against the tool's schema; validators are compiled once per definition."""
 
     find: Find
-    checker: Checker = field(default_factory=Checker)
+    checker: Checker
+    reveal: Callable[[Json], Json] = _same
+    """Masks among the arguments become what they stand for, since that is what the schema speaks of."""
 
     async def __call__(self, call: ToolCall, proceed: Handler) -> ToolResult:
         """Pass the call on under the tool's own name, or refuse it.
@@ -26,6 +33,6 @@ class CheckArguments:
         except UnknownTool:
             # Not listed yet, perhaps: the server is connected by this very call, and knows better.
             return await proceed(call)
-        if problems := self.checker.arguments(tool, call.arguments):
+        if problems := self.checker.arguments(tool, self.reveal(call.arguments)):
             raise CallRefused(f"{tool.key}: {'; '.join(map(str, problems))}", rule="call.arguments")
         return await proceed(call if call.tool == tool.key else replace(call, tool=tool.key))

@@ -1,19 +1,78 @@
 """The story of one tool call: through every layer, outermost first, to its server and back."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 
-from gristmill.model import Handler, Layer
+from gristmill.catalog.validate import Checker
+from gristmill.guard.flows import FlowLayer
+from gristmill.guard.mask_layer import MaskLayer
+from gristmill.guard.policy import Policy
+from gristmill.guard.quota import Quota
+from gristmill.ledger.journal import Journal
+from gristmill.model import Decision, Handler, Layer, Tool, ToolCall
 from gristmill.runtime.answer import AnswerDiscovery
+from gristmill.runtime.answer_session import AnswerSession
 from gristmill.runtime.arguments import CheckArguments
-from gristmill.runtime.discover import Discovery
+from gristmill.runtime.cache import Cache, UseAgain
+from gristmill.runtime.decide import Decide
+from gristmill.runtime.known import KnownTools
 from gristmill.runtime.library import Library
 from gristmill.runtime.names import ProperNames
+from gristmill.runtime.recorder import ExecutionRecord, Record
+from gristmill.runtime.replay import Replay
+from gristmill.runtime.run import Run
 
 
-def call_layers(library: Library, discovery: Discovery, inner: Sequence[Layer] = ()) -> tuple[Layer, ...]:
-    """What every call passes on its way out, outermost first; ``inner`` are those that the configuration asks for."""
-    return (AnswerDiscovery(discovery), ProperNames(library.find), CheckArguments(library.find), *inner)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Broker:
+    """Everything that stands between code and the servers."""
+
+    upstreams: Handler
+    library: Library
+    session: AnswerSession
+    discovery: AnswerDiscovery
+    policy: Policy
+    quota: Quota
+    journal: Journal
+    cache: Cache
+    checker: Checker
+    trusted: frozenset[str]
+    """Servers whose tools are functions of the embedding application."""
+    masks: Callable[[Run], MaskLayer | None]
+    flows: Callable[[Run], FlowLayer | None]
+    known: KnownTools = field(default_factory=KnownTools)
+
+    def layers(self, run: Run, record: ExecutionRecord) -> tuple[Layer, ...]:
+        """What every call of ``run`` passes on its way out, outermost first.
+
+        Arguments are checked before anybody is asked: nobody should approve a call that cannot be made.
+        """
+        layers = (
+            Record(record),
+            self.session,
+            self.discovery,
+            ProperNames(self.library.find),
+            CheckArguments(self.library.find, self.checker, run.reveal),
+            self.quota,
+            self.flows(run),
+            self.known.hold_back,
+            Decide(run, self.library.find, self._decide, self.policy.refusal),
+            Replay(run, self.journal),
+            UseAgain(run, self.cache),
+            self.known.learn,
+            self.masks(run),
+            self.known.media,
+        )
+        return tuple(layer for layer in layers if layer is not None)
+
+    def handler(self, run: Run, record: ExecutionRecord) -> Handler:
+        """The upstreams behind all layers, for the calls of ``run``."""
+        return compose(self.layers(run, record), self.upstreams)
+
+    def _decide(self, call: ToolCall, tool: Tool | None) -> Decision:
+        accepted = self.library.accepted(call.tool)
+        return self.policy.decide(call, tool, accepted=accepted, trusted=call.tool.partition(".")[0] in self.trusted)
 
 
 def compose(layers: Sequence[Layer], upstream: Handler) -> Handler:

@@ -1,60 +1,122 @@
 """Config becomes opened rooms: the one composition root."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+import time
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
+from functools import partial
 
+from gristmill.catalog.validate import Checker
 from gristmill.config import Config, SandboxConfig
 from gristmill.errors import SandboxUnavailable
 from gristmill.events import Emit, ignore
+from gristmill.guard.policy import Policy
+from gristmill.guard.quota import Quota
 from gristmill.model import Isolation
-from gristmill.runtime.broker import call_layers
+from gristmill.runtime.answer import AnswerDiscovery
+from gristmill.runtime.answer_session import AnswerSession
+from gristmill.runtime.broker import Broker
+from gristmill.runtime.cache import Cache
 from gristmill.runtime.callers import Callers
+from gristmill.runtime.check import Checks
+from gristmill.runtime.desk import Desk
 from gristmill.runtime.discover import Discovery
-from gristmill.runtime.opening import inner_layers, open_discovery, open_library, open_servers, state_folder
+from gristmill.runtime.durable import Durable, open_durable
+from gristmill.runtime.keeping import Keeping
+from gristmill.runtime.library import Library
+from gristmill.runtime.opening import by_server, known_tools, open_discovery, open_library, open_servers, state_folder
+from gristmill.runtime.present import Presenter, Save
+from gristmill.runtime.recorder import Recorder
 from gristmill.runtime.rooms import Rooms
+from gristmill.runtime.run import Run
+from gristmill.runtime.shields import Shields
+from gristmill.sandbox.base import Pool
 from gristmill.sandbox.kept import KeepRules, Kept
 from gristmill.sandbox.packages import site_of
 from gristmill.sandbox.plan import Plan, plan
 from gristmill.sandbox.pool import LinuxPool, PoolOptions, jail_spec
 from gristmill.sandbox.probe import Offer, explain, probe
-from gristmill.session.workspace import Workspaces
-from gristmill.upstream.base import Ask
+from gristmill.upstream.base import Ask, Upstreams
 from gristmill.upstream.inproc import Function
 
 __all__ = ["open_discovery", "open_pool", "open_rooms"]
 
 NOBODY = 65_534
 
+OpenSandboxes = Callable[[Config], AbstractAsyncContextManager[tuple[Pool, Kept]]]
+
 
 @asynccontextmanager
 async def open_rooms(
-    config: Config, tools: Mapping[str, Function], *, emit: Emit = ignore, ask: Ask | None = None
+    config: Config,
+    tools: Mapping[str, Function],
+    open_sandboxes: OpenSandboxes | None = None,
+    *,
+    emit: Emit = ignore,
+    ask: Ask | None = None,
 ) -> AsyncGenerator[Rooms]:
-    """Open every room, and close them in the opposite order.
+    """Open every room, and close them in the opposite order; ``open_sandboxes`` puts another sandbox in place of ours.
 
     Raises:
         SandboxUnavailable: the configured isolation cannot be had; nothing was started.
         ConfigError: a package that code may import is not installed.
+        StoreUnavailable: what must be kept cannot be.
     """
-    workspaces = Workspaces(root=config.state_dir / "workspaces", uid=NOBODY, gid=NOBODY)
     callers = Callers(emit, ask)
-    async with open_servers(config, tools, callers) as upstreams, open_library(config, upstreams, callers) as library:
-        discovery = Discovery(upstreams, library)
-        pool = await open_pool(config)
-        kept = Kept(pool, keep_rules(config.sandbox))
-        sweeper = asyncio.create_task(kept.sweep_forever())
-        try:
-            yield Rooms(
-                config=config, pool=pool, kept=kept, workspaces=workspaces, upstreams=upstreams, library=library,
-                discovery=discovery, callers=callers,
-                layers=call_layers(library, discovery, inner_layers(config, upstreams, library)),
-            )  # fmt: skip
-        finally:
-            sweeper.cancel()
-            await asyncio.gather(sweeper, return_exceptions=True)
-            await kept.close()
-            await pool.close()
+    async with (
+        open_servers(config, tools, callers) as upstreams,
+        open_library(config, upstreams, callers) as library,
+        open_durable(config) as durable,
+        (open_sandboxes or _sandboxes)(config) as (pool, kept),
+    ):
+        rooms = _rooms(config, frozenset(by_server(tools)), upstreams, library, durable, pool, kept)
+        yield replace(rooms, callers=callers)
+
+
+def _rooms(
+    config: Config, trusted: frozenset[str], upstreams: Upstreams, library: Library, durable: Durable, pool: Pool, kept: Kept
+) -> Rooms:
+    keeping, policy, shields = durable.keeping, Policy.of(config.policy), Shields(config)
+    discovery = Discovery(upstreams, library)
+    session = AnswerSession(keeping, library.find, lambda call: call.tenant)
+    desk = Desk(
+        store=durable.store, journal=durable.journal, approvals=durable.approvals, redactors=durable.redactors, policy=policy,
+        sessions=keeping.sessions,
+    )  # fmt: skip
+    broker = Broker(
+        upstreams=upstreams, library=library, session=session, discovery=AnswerDiscovery(discovery, session.skills_of),
+        policy=policy, quota=Quota(config.quota, time.monotonic), journal=durable.journal, cache=Cache(), checker=Checker(),
+        trusted=trusted, masks=shields.masks, flows=shields.flows, known=known_tools(config, upstreams, library),
+    )  # fmt: skip
+    site = site_of(config.sandbox.venv, config.sandbox.packages, config.state_dir)
+    return Rooms(
+        config=config, pool=pool, kept=kept, keeping=keeping, upstreams=upstreams, library=library, discovery=discovery,
+        broker=broker, desk=desk, checks=Checks(library, upstreams, keeping.workspaces, site, config.guard),
+        present=Presenter(config=config.shaping, place=partial(_place, keeping), masks=config.mask.mode != "off"),
+        recorder=Recorder(audit=durable.audit, note=desk.note),
+    )  # fmt: skip
+
+
+async def _place(keeping: Keeping, run: Run, session: str) -> Save:
+    """Where a run leaves what is too much to go back: the files of its session, or of one named after it."""
+    execution = run.execution
+    files = keeping.files(await keeping.sessions.open(session, execution.tenant, execution.caller))
+    return lambda path, content: files.write(path, content).path
+
+
+@asynccontextmanager
+async def _sandboxes(config: Config) -> AsyncGenerator[tuple[Pool, Kept]]:
+    pool = await open_pool(config)
+    kept = Kept(pool, keep_rules(config.sandbox))
+    sweeper = asyncio.create_task(kept.sweep_forever())
+    try:
+        yield pool, kept
+    finally:
+        sweeper.cancel()
+        await asyncio.gather(sweeper, return_exceptions=True)
+        await kept.close()
+        await pool.close()
 
 
 async def open_pool(config: Config) -> LinuxPool:

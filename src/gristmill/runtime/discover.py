@@ -14,13 +14,14 @@ from gristmill.catalog.found import DetailLevel, Hit, ServerSummary
 from gristmill.catalog.near import near_names
 from gristmill.catalog.outline import python_text, signature_line, type_lines, typescript_text
 from gristmill.catalog.pins import Change
-from gristmill.catalog.render import BUDGET_TOKENS, Writing, bytes_per_three, one_line, render
+from gristmill.catalog.render import BUDGET_TOKENS, SKILLS, Writing, bytes_per_three, one_line, render
 from gristmill.catalog.scan import Finding
 from gristmill.catalog.stubs import LearnedResult
 from gristmill.errors import NotFound
 from gristmill.model import Tool
 from gristmill.runtime.learning import OUTSIDE
 from gristmill.runtime.library import Library, Searchable
+from gristmill.runtime.skill_search import among_skills, by_words
 from gristmill.shaping.tokens import Count, token_counter
 from gristmill.upstream.base import State, Upstreams
 
@@ -82,18 +83,19 @@ class Discovery:
         limit: int = 5,
         server: str | None = None,
         budget_tokens: int = BUDGET_TOKENS,
+        skills: Sequence[Tool] = (),
         who: str = OUTSIDE,
     ) -> Found:
-        """The best tools for ``query``, best first, and as text of at most ``budget_tokens``.
+        """The best tools for ``query``, best first, and as text of at most ``budget_tokens``; ``skills`` compete with them.
 
         What ``who`` calls next rises for similar questions, if that is learned.
 
         Raises:
             NotFound: no such server; carries near names.
         """
-        if server is not None:
+        if server is not None and not (skills and server == SKILLS):
             server = self._server(server)
-        if not len(self._library.visible):
+        if not len(self._library.visible) and not skills:
             return Found(query=query, hits=(), text="")
         searchable = await self._library.searchable()
         budget = min(budget_tokens, MOST_TOKENS)
@@ -101,11 +103,13 @@ class Discovery:
         learned, usage = self._library.learned, self._library.usage
 
         def work() -> Found:
+            place = among_skills(searchable, query, skills, server) if skills else searchable
             habits = usage.habits if usage else None
-            hits = searchable.index.search(query, min(limit, MOST_HITS), server=server, habits=habits)
-            text = render(
-                hits, detail_level=detail_level, budget_tokens=budget, writing=_writing(searchable, learned, self._count)
-            )
+            hits = place.index.search(query, min(limit, MOST_HITS), server=server, habits=habits)
+            if not hits and server in (None, SKILLS):
+                hits = by_words(query, skills, min(limit, MOST_HITS))
+            writing = _writing(searchable, place.catalog, learned, self._count)
+            text = render(hits, detail_level=detail_level, budget_tokens=budget, writing=writing)
             return Found(query=query, hits=tuple(hits), text=text)
 
         found = await asyncio.to_thread(work)
@@ -126,20 +130,23 @@ class Discovery:
         """
         return self._library.visible.of_server(self._server(server))
 
-    async def describe(self, keys: str | Sequence[str], *, language: Language = "python") -> Described:
+    async def describe(
+        self, keys: str | Sequence[str], *, language: Language = "python", skills: Sequence[Tool] = ()
+    ) -> Described:
         """The tools of these keys (``server.tool``), with everything their servers say about them.
 
         Raises:
             UnknownTool: a key that nobody has; carries near names.
         """
         asked = [keys] if isinstance(keys, str) else list(keys)[:MOST_KEYS]
-        tools = tuple(self._library.shown(key) for key in asked)
+        known = Catalog.of(skills)
+        tools = tuple(known.get(key) if key in known else self._library.shown(key) for key in asked)
         catalog, learned, warnings = self._library.visible, self._library.learned, await self._warnings()
         write, comment = (typescript_text, "//") if language == "typescript" else (python_text, "#")
 
         def text(tool: Tool) -> str:
             warning = "".join(f"{comment} warning: {line}\n" for line in warnings.get(tool.key, ()))
-            return warning + write(catalog, tool, learned.get(tool.key)).rstrip()
+            return warning + write(known if tool.server == SKILLS else catalog, tool, learned.get(tool.key)).rstrip()
 
         texts = await asyncio.to_thread(lambda: [text(tool) for tool in tools])
         return Described(tools=tools, text="\n\n\n".join(texts))
@@ -219,13 +226,17 @@ class Discovery:
         return self._tokens[1]
 
 
-def _writing(searchable: Searchable, learned: Mapping[str, LearnedResult], count: Count | None) -> Writing:
-    catalog = searchable.catalog
+def _writing(searchable: Searchable, with_skills: Catalog, learned: Mapping[str, LearnedResult], count: Count | None) -> Writing:
+    """Tools are written by the names of the whole snapshot, skills by those of the catalogue that holds them."""
+
+    def home(server: str) -> Catalog:
+        return with_skills if server == SKILLS else searchable.catalog
+
     return Writing(
-        signature=lambda tool: signature_line(catalog, tool, learned.get(tool.key)),
-        function=lambda tool: catalog.functions[tool.key],
-        module=catalog.modules.__getitem__,
-        types=lambda tool: type_lines(catalog, tool, learned.get(tool.key)),
+        signature=lambda tool: signature_line(home(tool.server), tool, learned.get(tool.key)),
+        function=lambda tool: home(tool.server).functions[tool.key],
+        module=lambda server: home(server).modules[server],
+        types=lambda tool: type_lines(home(tool.server), tool, learned.get(tool.key)),
         mark=lambda tool: searchable.marks.get(tool.key, ""),
         count=count or _counter(),
     )

@@ -1,72 +1,120 @@
-"""The story of one execution: check, lease, run, return."""
+"""The story of one execution: check, lease, run, ask, mask, shape, record, return."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Literal
 
 from gristmill.errors import Refused
 from gristmill.events import Emit
-from gristmill.guard.validate import check
-from gristmill.model import Execution, Outcome, Report
-from gristmill.runtime.broker import compose
+from gristmill.model import Execution, Outcome, Plan, Replay, Report
+from gristmill.runtime.present import Presented
+from gristmill.runtime.recorder import ExecutionRecord
 from gristmill.runtime.rooms import Rooms
+from gristmill.runtime.run import Run
 from gristmill.sandbox.base import Job, Sandbox
 
+ROUNDS = 20
+"""How often one execution may come back with new questions before it has to wait for good."""
 
-async def execute(rooms: Rooms, execution: Execution, emit: Emit) -> Outcome:
-    """Check, lease, run, return.
+Approve = Callable[[Plan], Awaitable[Literal["all", "none"] | Sequence[int]]]
+"""Shows a plan to whoever may decide; answers with the numbers of the calls that may be made."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """Who listens, who decides and who writes down while an execution goes through its passes."""
+
+    emit: Emit
+    approve: Approve | None
+    record: ExecutionRecord
+
+
+async def execute(rooms: Rooms, execution: Execution, emit: Emit, approve: Approve | None = None) -> Outcome:
+    """Check, run, ask, mask, shape, record, return.
 
     Raises:
+        NotFound: it is to resume something of which nothing is kept.
         SandboxError: the sandbox, not the code, failed.
+        StoreUnavailable: what must be kept cannot be.
     """
-    try:
-        check(execution.code)
-        report = await _run(rooms, execution, emit)
-    except Refused as refusal:
-        report = Report(status="refused", error=refusal.message, error_type=refusal.code, isolation=rooms.pool.isolation)
-    return _outcome(execution, report)
+    run = Run(execution=execution, root=execution.id)
+    with rooms.recorder.execution(run) as record:
+        advice, plan = (), None
+        try:
+            run = record.run = await rooms.desk.take_in(execution)
+            advice = rooms.checks(run)
+            run, report, plan = await _until_decided(rooms, run, _Way(emit, approve, record))
+        except Refused as refusal:
+            report = Report(status="refused", error=refusal.message, error_type=refusal.code, isolation=rooms.pool.isolation)
+        shown = await rooms.present(run, report)
+        return await record.finish(run, _outcome(run, shown, plan, advice))
 
 
-async def _run(rooms: Rooms, execution: Execution, emit: Emit) -> Report:
+async def _until_decided(rooms: Rooms, run: Run, way: _Way) -> tuple[Run, Report, Plan | None]:
+    """Run; when calls have to wait for approval, ask, and run again with the answer."""
+    report, rounds = await _run(rooms, run, way), 0
+    while run.waits:
+        plan, rounds = await rooms.desk.ask(run, report), rounds + 1
+        if way.approve is None or rounds == ROUNDS:
+            return run, replace(report, status="awaiting_approval"), plan
+        await rooms.desk.approvals.decide(plan.id, await way.approve(plan), by="approver")
+        run = await rooms.desk.again(run)
+        report = await _run(rooms, run, way)
+    return run, report, rooms.desk.dry_plan(run, report)
+
+
+async def _run(rooms: Rooms, run: Run, way: _Way) -> Report:
+    execution = run.execution
     job = Job(
         execution=execution.id,
         code=execution.code,
         limits=execution.limits,
         context=execution.context,
         session=execution.session,
+        caller=execution.caller,
+        tenant=execution.tenant,
         modules=await rooms.library.modules(),
     )
-    async with _sandbox(rooms, execution) as sandbox:
-        return await sandbox.run(job, compose(rooms.layers, rooms.upstreams), emit)
+    async with _sandbox(rooms, run) as sandbox:
+        return await sandbox.run(job, rooms.broker.handler(run, way.record), way.emit)
 
 
 @asynccontextmanager
-async def _sandbox(rooms: Rooms, execution: Execution) -> AsyncGenerator[Sandbox]:
-    """Without a session a fresh sandbox, with one the interpreter that it keeps."""
-    if execution.session is None:
-        async with rooms.pool.lease(execution.limits) as sandbox:
+async def _sandbox(rooms: Rooms, run: Run) -> AsyncGenerator[Sandbox]:
+    """Without a session a fresh sandbox, with one the interpreter that it keeps, as it was before if this was a rehearsal."""
+    limits = run.execution.limits
+    if run.space is None:
+        async with rooms.pool.lease(limits) as sandbox:
             yield sandbox
     else:
-        workspace = partial(rooms.workspaces.of, execution.session)
-        async with rooms.kept.use(execution.session, execution.limits, workspace) as sandbox:
+        workspace = partial(rooms.keeping.workspaces.of, run.space)
+        undo = (lambda: bool(run.planned)) if rooms.may_rehearse(run.space, run.execution.code) else None
+        async with rooms.kept.use(run.space, limits, workspace, undo) as sandbox:
             yield sandbox
 
 
-def _outcome(execution: Execution, report: Report) -> Outcome:
+def _outcome(run: Run, shown: Presented, plan: Plan | None, advice: tuple[str, ...]) -> Outcome:
+    execution, report, shaped = run.execution, shown.report, shown.shaped
     return Outcome(
         id=execution.id,
         status=report.status,
         success=report.status == "ok",
-        output=report.output,
-        result=report.result,
-        error=report.error,
+        output=shaped.output,
+        result=shaped.result,
+        error=shaped.error,
         error_type=report.error_type,
         limit=report.limit,
         execution_time_ms=round(report.usage.seconds * 1000, 3),
         memory_mb=report.usage.memory_mb,
         tools_called=report.tools_called,
         isolation=report.isolation,
-        truncated=report.truncated,
+        truncated=shaped.truncated,
         state=report.state,
-        session=execution.session,
+        session=shown.session,
+        advice=advice,
+        left_out=shaped.left_out,
+        plan=plan,
+        replay=Replay(of=execution.resume, answered=len(run.answered), diverged=run.diverged) if execution.resume else None,
     )

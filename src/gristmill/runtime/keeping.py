@@ -1,35 +1,141 @@
-"""Small JSON files that the hall keeps about tools: whole or not at all, readable only by their owner."""
+"""What outlives executions, opened without a sandbox: the store, sessions, their files and values, skills."""
 
-import json
-import os
-import tempfile
-from pathlib import Path
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
 
-from gristmill.model import Json
+from gristmill.config import Config
+from gristmill.errors import LimitExceeded, NotFound
+from gristmill.ledger.keys import derive
+from gristmill.model import Limits, Tool
+from gristmill.runtime.records import ledger_key, open_config_store
+from gristmill.session import kv, sessions, skills
+from gristmill.session.files import READ_BYTES, Files, Quota, disk_usage
+from gristmill.session.kv import KeyValueRules, KeyValues, forget_values
+from gristmill.session.sessions import LOCAL, Retention, SessionRecord, Sessions
+from gristmill.session.skill import Scope, Skill, skills_as_tools
+from gristmill.session.skill import diff as skill_diff
+from gristmill.session.skill_folder import export_skill, import_skill
+from gristmill.session.skill_source import read_source
+from gristmill.session.skills import SkillRules, Skills, forget_skills
+from gristmill.session.workspace import Workspaces
+from gristmill.store.base import Store
 
-MOST_BYTES = 64_000_000
-"""A larger file is none of ours."""
+__all__ = [
+    "Keeping",
+    "Scope",
+    "export_skill",
+    "import_skill",
+    "keeping_over",
+    "open_keeping",
+    "skill_diff",
+    "skill_row",
+    "skills_in_sight",
+    "whole_file",
+]
+"""What doors need stands here, so that they know the hall only."""
+
+TABLES = (*sessions.TABLES, *kv.TABLES, *skills.TABLES)
+"""What the rooms of this house need in the store; whoever opens the store passes them."""
+NOBODY = 65_534
 
 
-def read_json(path: Path) -> Json:
-    """What ``path`` holds, or nothing when there is no such file, or none that can be read."""
-    try:
-        if path.stat().st_size > MOST_BYTES:
-            return None
-        return json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return None
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keeping:
+    """Sessions and everything that belongs to them."""
+
+    sessions: Sessions
+    values: KeyValues
+    skills: Skills
+    workspaces: Workspaces
+    quota: Quota
+
+    def files(self, session: SessionRecord) -> Files:
+        """The files of a session, safe to touch from here. Blocking: use it in a thread."""
+        spaces = self.workspaces
+        return Files(root=spaces.of(session.key), quota=self.quota, uid=spaces.uid, gid=spaces.gid)
+
+    def size(self, key: str) -> int:
+        """Bytes on disk of the workspace of a session's key."""
+        try:
+            return disk_usage(self.workspaces.path(key))
+        except NotFound:
+            return 0  # removed meanwhile
+
+    async def prune(self) -> tuple[SessionRecord, ...]:
+        """Delete the sessions that are too old or too much."""
+        return await self.sessions.prune(size_of=self.size)
 
 
-def write_json(path: Path, value: Json) -> None:
-    """Keep ``value`` at ``path``."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor, draft = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            # Escaped: what servers say may hold what no encoding knows.
-            file.write(json.dumps(value, separators=(",", ":")).encode("ascii"))
-        os.replace(draft, path)
-    except BaseException:
-        Path(draft).unlink(missing_ok=True)
-        raise
+async def skills_in_sight(keeping: Keeping | None, scope: Scope | None = None) -> tuple[Tool, ...]:
+    """The skills that ``scope`` sees, as tools; without one those of the local user."""
+    if keeping is None:
+        return ()
+    return skills_as_tools(await keeping.skills.list(scope or Scope(tenant=LOCAL, caller=LOCAL)))
+
+
+@asynccontextmanager
+async def open_keeping(config: Config) -> AsyncGenerator[Keeping]:
+    """Open the store and what is kept in it; close it at the end.
+
+    Raises:
+        StoreUnavailable: it cannot be opened.
+        ConfigError: its address or its key cannot be used.
+    """
+    key = ledger_key(config)
+    async with open_config_store(config, TABLES) as store:
+        yield keeping_over(store, config, derive(key, "skills"))
+
+
+def keeping_over(store: Store, config: Config, key: bytes) -> Keeping:
+    """The same over a store that is open already and has our ``TABLES``."""
+    spaces = Workspaces(root=config.state_dir / "workspaces", uid=NOBODY, gid=NOBODY)
+    kept, learnt = config.sessions, config.skills
+    return Keeping(
+        sessions=Sessions(
+            store,
+            Retention(seconds=kept.days * 86_400, bytes_per_tenant=kept.total_mb << 20, sessions_per_tenant=kept.most),
+            remove_files=spaces.remove,
+            forget=lambda handle: (*forget_values(handle), *forget_skills(handle)),
+        ),
+        values=KeyValues(store, KeyValueRules(bytes=kept.kv_bytes, keys=kept.kv_keys)),
+        skills=Skills(store, SkillRules(**learnt.model_dump()), key),
+        workspaces=spaces,
+        quota=quota_of(config.sandbox.limits.values()),
+    )
+
+
+def quota_of(limits: Limits) -> Quota:
+    """What a workspace may hold, as uploads count it."""
+    return Quota(bytes=limits.workspace_mb << 20, files=limits.workspace_files, file_bytes=limits.file_mb << 20)
+
+
+def skill_row(skill: Skill) -> dict[str, Any]:
+    """A skill in a listing: everything but its source."""
+    return {
+        "name": skill.name,
+        "version": skill.version,
+        "level": skill.level,
+        "description": read_source(skill.name, skill.source, len(skill.source) * 4).description,
+        "requires": list(skill.requires),
+        "tested": skill.tested,
+        "hash": skill.hash,
+        "created": skill.created,
+    }
+
+
+def whole_file(files: Files, path: str) -> bytes:
+    """A file of a workspace, read in ranges: as large as the quota lets it be.
+
+    Raises:
+        LimitExceeded: it is larger than files may be, by holes for example.
+    """
+    first = files.read(path, length=READ_BYTES)
+    if first.size > files.quota.file_bytes:
+        text = f"{path} claims {first.size:,} bytes, more than a file may have"
+        raise LimitExceeded(text, limit="file_mb", value=files.quota.file_bytes >> 20)
+    parts = [first.body]
+    while parts[-1] and sum(map(len, parts)) < first.size:
+        parts.append(files.read(path, offset=sum(map(len, parts)), length=READ_BYTES).body)
+    return b"".join(parts)

@@ -10,15 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gristmill.catalog.catalog import Catalog
 from gristmill.catalog.learned import Learned, observe
 from gristmill.catalog.learned_schema import learned_from_json, learned_result, learned_to_json
 from gristmill.catalog.loose import mapping
 from gristmill.catalog.stubs import LearnedResult
 from gristmill.catalog.usage import Habits
-from gristmill.errors import UnknownTool
-from gristmill.model import Handler, Json, Tool, ToolCall, ToolResult
-from gristmill.runtime.keeping import read_json, write_json
-from gristmill.runtime.names import Find
+from gristmill.model import Handler, Json, ToolCall, ToolResult
+from gristmill.runtime.kept_json import read_json, write_json
 
 log = logging.getLogger(__name__)
 
@@ -172,9 +171,8 @@ class Usage:
 class LearnFromCalls:
     """A layer that takes note of every call that went well. It sees what the code sees: masked, with handles for media."""
 
-    find: Find
-    definition: Callable[[str], str | None]
-    """The hash of a tool's definition."""
+    catalog: Callable[[], Catalog]
+    """The snapshot of now; calls come here under the names that it knows."""
     shapes: Shapes | None
     usage: Usage | None
 
@@ -190,15 +188,10 @@ class LearnFromCalls:
             self.usage.called(askers(call), call.tool)
         if self.shapes is None:
             return
-        tool, definition = self._known(call.tool), self.definition(call.tool)
-        if tool is not None and tool.output_schema is None and definition is not None:
-            self.shapes.saw(call.tool, definition, value)
-
-    def _known(self, key: str) -> Tool | None:
-        try:
-            return self.find(key)
-        except UnknownTool:
-            return None
+        catalog = self.catalog()
+        tool = catalog.tools.get(call.tool)
+        if tool is not None and tool.output_schema is None:
+            self.shapes.saw(call.tool, catalog.hashes[call.tool], value)
 
 
 OUTSIDE = ""

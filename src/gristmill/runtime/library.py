@@ -19,7 +19,7 @@ from gristmill.catalog.stubs import LearnedResult
 from gristmill.errors import Refused, UnknownTool
 from gristmill.events import DefinitionChanged, DefinitionFlagged, Emit, ToolsChanged, ignore
 from gristmill.model import Tool
-from gristmill.runtime.keeping import read_json, write_json
+from gristmill.runtime.kept_json import read_json, write_json
 from gristmill.runtime.learning import Shapes, Usage
 from gristmill.runtime.pinning import Pinning
 from gristmill.upstream.base import Upstreams
@@ -66,7 +66,7 @@ class Searchable:
 
     catalog: Catalog
     index: "Index"
-    marks: Mapping[str, str]
+    marks: Mapping[str, str] = field(default_factory=dict[str, str])
     """A short warning by key, for tools that were flagged or have changed."""
 
 

@@ -11,10 +11,10 @@ from gristmill.catalog.render import bytes_per_three
 from gristmill.config import Config
 from gristmill.config_servers import RESERVED_NAMES
 from gristmill.errors import ConfigError
-from gristmill.model import Layer
 from gristmill.runtime.callers import Callers
 from gristmill.runtime.discover import Discovery
 from gristmill.runtime.extensions import ranker
+from gristmill.runtime.known import KnownTools
 from gristmill.runtime.learning import LearnFromCalls, Shapes, Usage
 from gristmill.runtime.library import Knowledge, Library
 from gristmill.runtime.media import SaveMedia
@@ -79,12 +79,15 @@ async def open_library(config: Config, upstreams: Upstreams, callers: Callers) -
         await library.close()
 
 
-def inner_layers(config: Config, upstreams: Upstreams, library: Library) -> tuple[Layer, ...]:
-    """The layers between the check of arguments and the servers, outermost first."""
-    held = (HoldBack(library.accepted, upstreams),) if config.catalog.quarantine == "refuse" else ()
-    learn = LearnFromCalls(library.find, lambda key: library.catalog.hashes.get(key), library.shapes, library.usage)
-    learning = (learn,) if library.shapes or library.usage else ()
-    return (*learning, *held, SaveMedia(cap=config.sandbox.limits.file_mb << 20))
+def known_tools(config: Config, upstreams: Upstreams, library: Library) -> KnownTools:
+    """The layers that go by what is known about tools."""
+    held = HoldBack(library.accepted, upstreams) if config.catalog.quarantine == "refuse" else None
+    learn = LearnFromCalls(lambda: library.catalog, library.shapes, library.usage)
+    return KnownTools(
+        hold_back=held,
+        learn=learn if library.shapes or library.usage else None,
+        media=SaveMedia(cap=config.sandbox.limits.file_mb << 20),
+    )
 
 
 def token_store(state: Path, server: str) -> TokenStore:
@@ -117,10 +120,15 @@ def _functions(tools: "Mapping[str, Function]") -> tuple[Upstream, ...]:
         return ()
     from gristmill.upstream.inproc import Inproc
 
-    return tuple(Inproc(server, named, cheap=True) for server, named in _by_server(tools).items())
+    return tuple(Inproc(server, named, cheap=True) for server, named in by_server(tools).items())
 
 
-def _by_server(tools: "Mapping[str, Function]") -> "dict[str, dict[str, Function]]":
+def by_server(tools: "Mapping[str, Function]") -> "dict[str, dict[str, Function]]":
+    """The functions of each server.
+
+    Raises:
+        ConfigError: a key that is none, or a name that is taken.
+    """
     found: dict[str, dict[str, Function]] = {}
     for key, function in tools.items():
         server, _, name = key.partition(".")

@@ -1,16 +1,23 @@
 """Every opened room as one value."""
 
+import re
 from dataclasses import dataclass, field
 
 from gristmill.config import Config
-from gristmill.model import Layer
+from gristmill.runtime.broker import Broker
 from gristmill.runtime.callers import Callers
+from gristmill.runtime.check import Checks
+from gristmill.runtime.desk import Desk
 from gristmill.runtime.discover import Discovery
+from gristmill.runtime.keeping import Keeping
 from gristmill.runtime.library import Library
+from gristmill.runtime.present import Presenter
+from gristmill.runtime.recorder import Recorder
 from gristmill.sandbox.base import Pool
 from gristmill.sandbox.kept import Kept
-from gristmill.session.workspace import Workspaces
 from gristmill.upstream.base import Upstreams
+
+_TOOLS = re.compile(r"\b(servers|mcp_client|skills)\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,9 +27,22 @@ class Rooms:
     config: Config
     pool: Pool
     kept: Kept
-    workspaces: Workspaces
+    keeping: Keeping
     upstreams: Upstreams
     library: Library
     discovery: Discovery
-    layers: tuple[Layer, ...] = ()
+    broker: Broker
+    desk: Desk
+    checks: Checks
+    present: Presenter
+    recorder: Recorder
     callers: Callers = field(default_factory=Callers)
+    _with_tools: set[str] = field(default_factory=set[str])
+
+    def may_rehearse(self, space: str, code: str) -> bool:
+        """Whether a session's interpreter may have to be set back: only where its code has named tools, and tools may ask."""
+        if not len(self.library.catalog):
+            return False
+        if _TOOLS.search(code):
+            self._with_tools.add(space)
+        return space in self._with_tools

@@ -14,14 +14,20 @@ from gristmill.catalog.scan import Finding
 from gristmill.config import Config, load_config
 from gristmill.errors import ConfigError
 from gristmill.events import Emit, ignore
-from gristmill.model import Execution, Isolation, Json, Limits, Outcome, Tool
+from gristmill.guard.approvals import Approval, Approvals
+from gristmill.ledger.audit import Audit
+from gristmill.model import Budget, Execution, Isolation, Json, Limits, Outcome, Strategy, Tool
 from gristmill.runtime.build import open_rooms
 from gristmill.runtime.discover import Described, Found, Language, ServerRow
-from gristmill.runtime.execute import execute
+from gristmill.runtime.execute import Approve, execute
+from gristmill.runtime.keeping import Keeping, skills_in_sight
 from gristmill.runtime.learning import OUTSIDE
 from gristmill.runtime.rooms import Rooms
+from gristmill.session.sessions import session_key
 from gristmill.upstream.base import Ask
 from gristmill.upstream.inproc import Function
+
+__all__ = ["Approval", "Runtime", "Session"]
 
 
 class Session:
@@ -86,28 +92,64 @@ class Runtime:
 
     async def execute(
         self,
-        code: str,
+        code: str | None = None,
         *,
         session: str | None = None,
         limits: Mapping[str, Any] | Limits | None = None,
         context: Mapping[str, Json] | None = None,
+        resume: str | None = None,
+        budget: Budget | None = None,
+        strategy: Strategy | None = None,
+        caller: str = "local",
+        tenant: str = "local",
+        approve: Approve | None = None,
         emit: Emit = ignore,
+        execution_id: str | None = None,
         ask: Ask | None = None,
     ) -> Outcome:
         """Execute ``code``; whatever it does comes back as an outcome.
 
-        ``limits`` may ask for less than the configuration allows, never for more. ``emit`` hears output and calls as they happen.
-        ``ask`` answers the questions of servers about this execution's calls; the runtime must have been opened with one, too.
+        ``limits`` may ask for less than the configuration allows, never for more. ``resume`` takes up an earlier execution:
+        calls that succeeded in it are answered from its journal; without ``code`` its own is run again. ``approve`` is shown
+        the plan when calls need approval; without it the outcome is ``awaiting_approval`` and carries the plan. ``emit`` hears
+        output and calls as they happen. ``ask`` answers the questions of servers about this execution's calls; the runtime must
+        have been opened with one, too.
 
         Raises:
             SandboxError: the sandbox, not the code, failed.
             ConfigError: an unknown limit, or ``ask`` on a runtime that was opened without.
+            NotFound: nothing is kept of the execution to resume.
+            StoreUnavailable: what must be kept cannot be.
         """
         execution = Execution(
-            id=uuid.uuid4().hex, code=code, session=session, limits=self._limits(limits), context=dict(context or {})
+            id=execution_id or uuid.uuid4().hex,
+            code=code or "",
+            session=session,
+            limits=self._limits(limits),
+            context=dict(context or {}),
+            caller=caller,
+            tenant=tenant,
+            resume=resume,
+            budget=budget,
+            strategy=strategy,
         )
         with self._rooms.callers.present(execution.id, emit, ask):
-            return await execute(self._rooms, execution, emit)
+            return await execute(self._rooms, execution, emit, approve)
+
+    @property
+    def approvals(self) -> Approvals:
+        """The inbox: plans that wait for a person, and what was decided about them."""
+        return self._rooms.desk.approvals
+
+    @property
+    def audit(self) -> Audit:
+        """What happened, in a chain that shows every change."""
+        return self._rooms.recorder.audit
+
+    @property
+    def keeping(self) -> Keeping:
+        """Sessions, their files and values, and skills."""
+        return self._rooms.keeping
 
     async def search(
         self,
@@ -127,13 +169,9 @@ class Runtime:
             NotFound: no such server; carries near names.
         """
         return await self._rooms.discovery.search(
-            query,
-            detail_level=detail_level,
-            limit=limit,
-            server=server,
-            budget_tokens=budget_tokens,
-            who=OUTSIDE if session is None else f"session {session}",
-        )
+            query, detail_level=detail_level, limit=limit, server=server, budget_tokens=budget_tokens,
+            skills=await skills_in_sight(self._rooms.keeping), who=OUTSIDE if session is None else f"session {session}",
+        )  # fmt: skip
 
     async def list_servers(self) -> tuple[ServerSummary, ...]:
         """Every server and how many tools it has."""
@@ -153,7 +191,8 @@ class Runtime:
         Raises:
             UnknownTool: a key that nobody has; carries near names.
         """
-        return await self._rooms.discovery.describe(keys, language=language)
+        skills = await skills_in_sight(self._rooms.keeping)
+        return await self._rooms.discovery.describe(keys, language=language, skills=skills)
 
     async def servers(self) -> tuple[ServerRow, ...]:
         """How each server is: its state, its tools, its last error, the tokens of its definitions."""
@@ -183,18 +222,19 @@ class Runtime:
         """The session called ``name``; it begins with its first execution."""
         return Session(self, name)
 
-    async def fork_session(self, session: str, branch: str) -> None:
+    async def fork_session(self, session: str, branch: str, *, tenant: str = "local") -> None:
         """Branch the live interpreter of ``session``; both continue independently and share the session's files.
 
         Raises:
             UnknownSession: ``session`` keeps no live interpreter.
         """
-        await self._rooms.kept.fork(session, branch)
-        self._rooms.workspaces.share(session, branch)
+        space, new = session_key(tenant, session), session_key(tenant, branch)
+        await self._rooms.kept.fork(space, new)
+        self._rooms.keeping.workspaces.share(space, new)
 
-    async def drop_session(self, session: str) -> None:
+    async def drop_session(self, session: str, *, tenant: str = "local") -> None:
         """End the interpreter that ``session`` keeps; its files stay."""
-        await self._rooms.kept.drop(session)
+        await self._rooms.kept.drop(session_key(tenant, session))
 
     @property
     def sessions_kept(self) -> tuple[str, ...]:

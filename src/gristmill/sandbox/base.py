@@ -19,6 +19,8 @@ class Job:
     limits: Limits
     context: Mapping[str, Json] = field(default_factory=dict[str, Json])
     session: str | None = None
+    caller: str = "local"
+    tenant: str = "local"
     modules: str | None = None
     """The folder of typed modules, below the pool's catalogue, that the code imports tools from."""
 

@@ -39,7 +39,7 @@ class Calls:
         self.tools[call.tool] = None
         outgoing = ToolCall(
             id=self.count, tool=call.tool, arguments=call.arguments, positional=tuple(call.positional),
-            execution=self._job.execution, session=self._job.session,
+            execution=self._job.execution, session=self._job.session, caller=self._job.caller, tenant=self._job.tenant,
         )  # fmt: skip
         self._emit(CallStarted(execution=self._job.execution, call=outgoing.id, tool=call.tool))
         self._tasks[call.id] = self._loop.create_task(self._answer(call.id, outgoing))
@@ -79,6 +79,8 @@ class Calls:
 
 
 def _value_frame(number: int, result: ToolResult) -> bytes:
+    if result.planned is not None:
+        return bridge.encode("planned", number, result.planned)
     try:
         if result.files:
             files = {name: base64.b64encode(content).decode("ascii") for name, content in result.files.items()}

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from gristmill.errors import Refused, UnknownSession
+from gristmill.errors import Refused, SandboxError, UnknownSession
 from gristmill.model import Limits
 from gristmill.sandbox.base import Pool, Sandbox, same_seal
 
@@ -39,19 +39,36 @@ class Kept:
         self._locks: dict[str, asyncio.Lock] = {}  # one execution at a time in one session, its opening included
 
     @asynccontextmanager
-    async def use(self, name: str, limits: Limits, workspace: Callable[[], Path]) -> AsyncGenerator[Sandbox]:
+    async def use(
+        self, name: str, limits: Limits, workspace: Callable[[], Path], undo: Callable[[], bool] | None = None
+    ) -> AsyncGenerator[Sandbox]:
         """The session's interpreter, kept or fresh, for one execution; others of the same session wait.
 
-        ``workspace`` names the session's folder, and is asked only when an interpreter has to be opened.
+        ``workspace`` names the session's folder, and is asked only when an interpreter has to be opened. With ``undo`` the
+        execution may turn out to be a rehearsal: when it says so afterwards, the variables are again what they were before.
         """
         async with self._lock(name), self._pool.turn():
+            is_new = name not in self._by_name
             kept = await self._get(name, limits, workspace)
+            spare = await _spare(kept.sandbox) if undo is not None and not is_new else None
             try:
                 yield kept.sandbox
             finally:
                 kept.used = self._clock()
+                if undo is not None and undo():
+                    spare = await self._undo(name, kept, spare)
+                if spare is not None:
+                    await spare.close()
                 if not kept.sandbox.alive:
                     await self.drop(name)
+
+    async def _undo(self, name: str, kept: _Kept, spare: Sandbox | None) -> None:
+        """Go on with the branch that was made before; without one the interpreter begins anew."""
+        if spare is None:
+            await self.drop(name)
+        else:
+            rehearsed, kept.sandbox = kept.sandbox, spare
+            await rehearsed.close()
 
     async def fork(self, name: str, branch: str) -> None:
         """Branch the interpreter of ``name``; the branch is known as ``branch`` from then on.
@@ -131,3 +148,10 @@ class Kept:
             return
         while sum(kept.sandbox.memory_mb for kept in self._by_name.values()) > self._rules.memory_mb and (candidates := idle()):
             await self.drop(candidates[0][0])
+
+
+async def _spare(sandbox: Sandbox) -> Sandbox | None:
+    try:
+        return await sandbox.fork()
+    except SandboxError:
+        return None  # this level cannot fork: a rehearsal then costs the session its variables, and the next outcome says so

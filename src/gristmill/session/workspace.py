@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gristmill.errors import Refused
+from gristmill.session.removal import remove_tree
 
 NAME_LENGTH = 128
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9_-]{0,40}")
@@ -40,6 +41,31 @@ class Workspaces:
     def share(self, session: str, other: str) -> None:
         """Let ``other`` work in the folder of ``session`` from now on."""
         (self.root / f"{folder_name(other)}.shares").write_text(self.of(session).name, encoding="ascii")
+
+    def remove(self, session: str) -> None:
+        """Remove the folder of ``session`` with everything in it; branches that work in it keep it, under their own name."""
+        name = folder_name(session)
+        pointer = self.root / f"{name}.shares"
+        if pointer.exists():
+            pointer.unlink(missing_ok=True)  # the files are its origin's
+            return
+        heirs = [each for each in sorted(self.root.glob("*.shares")) if each.read_text(encoding="ascii") == name]
+        if heirs and (self.root / name).exists():
+            (self.root / name).rename(self.root / heirs[0].stem)
+            heirs[0].unlink()
+            for other in heirs[1:]:
+                other.write_text(heirs[0].stem, encoding="ascii")
+            return
+        if (self.root / name).exists():
+            root = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                remove_tree(root, name.encode("ascii"))
+            finally:
+                os.close(root)
+
+    def path(self, session: str) -> Path:
+        """Where the folder of ``session`` is, or would be."""
+        return self._shared(self.root / folder_name(session))
 
     def _shared(self, folder: Path) -> Path:
         try:

@@ -30,9 +30,17 @@ class Driver:
         """A connection in autocommit mode, so that transactions are ours to begin."""
         raise NotImplementedError
 
-    def begin(self) -> str:
-        """The statement that makes this connection the one writer."""
+    def begin(self) -> tuple[str, ...]:
+        """The statements that make this connection the one writer."""
         raise NotImplementedError
+
+    def is_lost(self, connection: Any, error: Exception) -> bool:  # noqa: ARG002 - a file is never lost
+        """Whether the connection is gone, so that a new one may do what this one could not."""
+        return False
+
+    def ping(self) -> tuple[str, ...]:
+        """What to ask before a read, where a connection may have been lost since the last."""
+        return ()
 
     def translate(self, sql: str) -> str:
         """``?`` as this driver spells it."""
@@ -68,8 +76,8 @@ class _Statements:
 class Database:
     """A ``Store``. Open it with ``open_store``."""
 
-    def __init__(self, driver: Driver, tables: Sequence[str]) -> None:
-        self._driver, self._tables = driver, tables
+    def __init__(self, driver: Driver, tables: Sequence[str], *, read_only: bool = False) -> None:
+        self._driver, self._tables, self._read_only = driver, tables, read_only
         self._writes: queue.Queue[_Job | None] = queue.Queue(WAITING)
         self._reads: queue.Queue[_Job | None] = queue.Queue(WAITING)
         self._failed: Exception | None = None
@@ -88,7 +96,7 @@ class Database:
         for thread in self._threads:
             thread.start()
         try:
-            await self.change(self._make_tables)
+            await (self.read("SELECT 1") if self._read_only else self.change(self._make_tables))
         except StoreUnavailable:
             await self.close()
             raise
@@ -106,7 +114,7 @@ class Database:
         """Run ``statements`` in one transaction; returns when they are committed.
 
         Raises:
-            StoreUnavailable: they are not, and nothing of them is.
+            StoreUnavailable: nothing of them is, or (the message says so) the connection was lost during the commit.
         """
         await self._wait(self._put(self._writes, _all(statements)))
 
@@ -114,7 +122,7 @@ class Database:
         """Run ``work`` in one transaction, alone among writers; it must not wait.
 
         Raises:
-            StoreUnavailable: the database does not answer; nothing was changed.
+            StoreUnavailable: nothing was changed, or (the message says so) the connection was lost during the commit.
         """
         return await self._wait(self._put(self._writes, work))
 
@@ -138,11 +146,11 @@ class Database:
         if self._closed:
             return
         self._closed = True
+        await asyncio.to_thread(self._end)
+
+    def _end(self) -> None:
         for jobs in (self._writes, self._reads):
             jobs.put(None)
-        await asyncio.to_thread(self._join)
-
-    def _join(self) -> None:
         for thread in self._threads:
             thread.join(SECONDS)
 
@@ -176,32 +184,49 @@ class Database:
             # An asker who gave up before his turn wants nothing done.
             batch = [job for job in batch if job.done.set_running_or_notify_cancel()]
             try:
-                connection = connection or self._driver.connect()
+                connection = self._ready(connection, writes)
                 if writes:
                     self._commit(connection, batch)
                 else:
                     self._answer(connection, batch)
-            except (*self._driver.failures, OSError) as error:
+            except Exception as error:  # whatever it was, this thread must go on
                 connection = _discard(connection)
                 self._fail(batch, error)
         _discard(connection)
 
-    def _commit(self, connection: Any, batch: list[_Job]) -> None:
-        """One transaction for the whole batch; a job that fails takes back its own part only."""
-        statements = _Statements(connection, self._driver)
-        results: list[tuple[_Job, Any]] = []
-        statements.run(self._driver.begin())
+    def _ready(self, connection: Any, writes: bool) -> Any:
+        """A connection that answers, with a transaction begun if it is to write; a lost one is replaced.
+
+        Only here: nothing of the batch has been sent yet, so nothing can be done twice.
+        """
+        first = self._driver.begin() if writes else self._driver.ping()
+        if connection is not None:
+            try:
+                self._run_all(connection, first)
+                return connection
+            except self._driver.failures as error:
+                if not self._driver.is_lost(connection, error):
+                    raise
+                _discard(connection)
+        connection = self._driver.connect()
         try:
-            for job in batch:
-                statements.run("SAVEPOINT job")
-                try:
-                    results.append((job, job.work(statements)))
-                except Exception as error:  # whatever it was, only this job is affected
-                    statements.run("ROLLBACK TO SAVEPOINT job")
-                    job.done.set_exception(self._translated(error))
-                statements.run("RELEASE SAVEPOINT job")
-            statements.run("COMMIT")
-        except self._driver.failures:
+            self._run_all(connection, first)
+        except BaseException:
+            _discard(connection)
+            raise
+        return connection
+
+    def _run_all(self, connection: Any, statements: Sequence[str]) -> None:
+        for statement in statements:
+            _Statements(connection, self._driver).run(statement)
+
+    def _commit(self, connection: Any, batch: list[_Job]) -> None:
+        """End the transaction of the whole batch; a job that fails takes back its own part only."""
+        statements = _Statements(connection, self._driver)
+        try:
+            results = self._work(statements, batch)
+            self._run_commit(connection, statements)
+        except Exception:
             try:
                 statements.run("ROLLBACK")
             except self._driver.failures:
@@ -210,13 +235,45 @@ class Database:
         for job, result in results:
             job.done.set_result(result)
 
+    def _work(self, statements: _Statements, batch: list[_Job]) -> list[tuple[_Job, Any]]:
+        results: list[tuple[_Job, Any]] = []
+        for job in batch:
+            statements.run("SAVEPOINT job")
+            try:
+                results.append((job, job.work(statements)))
+            except Exception as error:  # whatever it was, only this job is affected
+                self._take_back(statements, error)
+                job.done.set_exception(self._translated(error))
+            statements.run("RELEASE SAVEPOINT job")
+        return results
+
+    def _take_back(self, statements: _Statements, error: Exception) -> None:
+        """Undo the part of one job. A full disk or a lost connection has undone all of the batch: then its reason counts."""
+        try:
+            statements.run("ROLLBACK TO SAVEPOINT job")
+        except self._driver.failures:
+            if isinstance(error, self._driver.failures):
+                raise error from None
+            raise
+
+    def _run_commit(self, connection: Any, statements: _Statements) -> None:
+        try:
+            statements.run("COMMIT")
+        except self._driver.failures as error:
+            if self._driver.is_lost(connection, error):
+                # Asking again could do it twice; only whoever asked can find out whether it is there.
+                raise StoreUnavailable(
+                    "the connection to the store was lost during a commit: what was written may or may not be there"
+                ) from None
+            raise
+
     def _answer(self, connection: Any, batch: list[_Job]) -> None:
         for job in batch:
             try:
                 job.done.set_result(job.work(_Statements(connection, self._driver)))
             except Exception as error:  # the asker gets it
                 job.done.set_exception(self._translated(error))
-                if isinstance(error, self._driver.failures):
+                if self._driver.is_lost(connection, error):
                     raise
 
     def _translated(self, error: Exception) -> Exception:

@@ -3,8 +3,12 @@
 import os
 import sqlite3
 from pathlib import Path
+from typing import Literal
+from urllib.parse import quote
 
 from gristmill.store.database import Driver
+
+Sync = Literal["normal", "full"]
 
 BUSY_SECONDS = 10.0
 """How long another process may hold the file before we say so."""
@@ -15,19 +19,24 @@ class Sqlite(Driver):
 
     failures = (sqlite3.Error,)
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, *, sync: Sync = "normal", read_only: bool = False) -> None:
+        self._path, self._sync, self._read_only = path, sync, read_only
 
     def connect(self) -> sqlite3.Connection:
         """Open the file; only its owner may read it, since it holds what tools answered."""
+        if self._read_only:
+            # On a read-only file system SQLite can make no files beside its own; nobody can write there, so it needs none.
+            sealed = self._path.exists() and os.statvfs(self._path).f_flag & os.ST_RDONLY
+            address = f"file:{quote(str(self._path))}?" + ("immutable=1" if sealed else "mode=ro")
+            return sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         self._path.parent.mkdir(parents=True, exist_ok=True)
         os.close(os.open(self._path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
         connection = sqlite3.connect(self._path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         connection.execute("PRAGMA journal_mode = WAL")
-        # Survives the death of the process; a power cut may cost the last moments, never the file.
-        connection.execute("PRAGMA synchronous = NORMAL")
+        # NORMAL survives the death of the process; a power cut may cost the last moments, never the file. FULL survives both.
+        connection.execute(f"PRAGMA synchronous = {self._sync}")
         return connection
 
-    def begin(self) -> str:
+    def begin(self) -> tuple[str, ...]:
         """Take the write lock at once: a read that becomes a write could not wait for it."""
-        return "BEGIN IMMEDIATE"
+        return ("BEGIN IMMEDIATE",)

@@ -6,14 +6,15 @@ from typing import Any
 
 import pytest
 
+from gristmill.catalog.validate import Checker
+from gristmill.config import Config
 from gristmill.errors import CallRefused, NotFound, ToolFailed, UnknownTool
-from gristmill.model import Tool, ToolCall, ToolResult
+from gristmill.model import Execution, Tool, ToolCall, ToolResult
 from gristmill.runtime.answer import NOTHING, AnswerDiscovery
 from gristmill.runtime.arguments import CheckArguments
-from gristmill.runtime.broker import call_layers
 from gristmill.runtime.discover import Discovery
 from gristmill.runtime.library import Library
-from gristmill.runtime.names import ProperNames
+from gristmill.testing import fake_runtime
 from gristmill.upstream.base import Upstreams
 
 FIND = Tool(
@@ -38,19 +39,35 @@ def through(layer: Any, tool: str, **arguments: Any) -> Any:
 
 
 def test_the_order_of_the_layers(tmp_path: Path) -> None:
-    upstreams = Upstreams(())
-    library = Library(upstreams, tmp_path)
-    layers = call_layers(library, Discovery(upstreams, library))
-    assert [type(layer) for layer in layers] == [AnswerDiscovery, ProperNames, CheckArguments]
+    async def names(**sections: Any) -> list[str]:
+        async with fake_runtime(Config.model_validate({"store": {"path": tmp_path}, **sections})) as runtime:
+            rooms = runtime._rooms  # pyright: ignore[reportPrivateUsage]
+            run = await rooms.desk.take_in(Execution(id="x", code=""))
+            return [type(layer).__name__ for layer in rooms.broker.layers(run, rooms.recorder.execution(run))]
+
+    plain = [
+        "Record",
+        "AnswerSession",
+        "AnswerDiscovery",
+        "ProperNames",
+        "CheckArguments",
+        "Quota",
+        "Decide",
+        "Replay",
+        "UseAgain",
+    ]
+    assert asyncio.run(names(mask={"mode": "off"})) == plain
+    with_all = [*plain[:6], "FlowLayer", *plain[6:], "MaskLayer"]
+    assert asyncio.run(names(mask={"mode": "full"}, flows={"deny": ["a -> b"]})) == with_all
 
 
 def test_good_arguments_pass_under_the_tools_own_name() -> None:
-    assert through(CheckArguments(find), "crm.find_user", query="a") == ["crm.find-user", {"query": "a"}]
+    assert through(CheckArguments(find, Checker()), "crm.find_user", query="a") == ["crm.find-user", {"query": "a"}]
 
 
 def test_a_bad_argument_is_named_with_what_was_given_and_meant() -> None:
     with pytest.raises(CallRefused) as refused:
-        through(CheckArguments(find), "crm.find-user", querry="a")
+        through(CheckArguments(find, Checker()), "crm.find-user", querry="a")
     assert refused.value.rule == "call.arguments"
     assert refused.value.message.startswith("crm.find-user: ")
     assert 'querry: got "a" (string)' in refused.value.message
@@ -58,7 +75,7 @@ def test_a_bad_argument_is_named_with_what_was_given_and_meant() -> None:
 
 
 def test_a_tool_that_is_not_listed_yet_is_left_to_its_server() -> None:
-    assert through(CheckArguments(find), "new.tool", x=1) == ["new.tool", {"x": 1}]
+    assert through(CheckArguments(find, Checker()), "new.tool", x=1) == ["new.tool", {"x": 1}]
 
 
 @pytest.fixture

@@ -124,3 +124,44 @@ def test_forks_need_an_origin_and_a_free_name() -> None:
 
     asyncio.run(test())
     assert kept.names == ("a", "b")
+
+
+def test_a_rehearsal_leaves_the_interpreter_as_it_was_before() -> None:
+    pool = FakePool()
+    kept = Kept(pool, RULES)
+
+    async def test() -> None:
+        await use(kept, "a")
+        async with kept.use("a", Limits(), workspace, undo=lambda: True) as rehearsing:
+            pass
+        async with kept.use("a", Limits(), workspace) as after:
+            assert after is not rehearsing
+            assert (after.alive, rehearsing.alive) == (True, False)
+
+    asyncio.run(test())
+    assert len(pool.opened) == 1, "the branch goes on; nothing is opened anew"
+
+
+def test_an_execution_that_was_no_rehearsal_keeps_what_it_did() -> None:
+    kept = Kept(FakePool(), RULES)
+
+    async def test() -> None:
+        await use(kept, "a")
+        async with kept.use("a", Limits(), workspace, undo=lambda: False) as used:
+            pass
+        async with kept.use("a", Limits(), workspace) as after:
+            assert after is used
+
+    asyncio.run(test())
+
+
+def test_a_rehearsal_as_the_first_execution_leaves_nothing() -> None:
+    pool = FakePool()
+    kept = Kept(pool, RULES)
+
+    async def test() -> None:
+        async with kept.use("a", Limits(), workspace, undo=lambda: True):
+            pass
+        assert kept.names == ()
+
+    asyncio.run(test())

@@ -44,3 +44,38 @@ def test_a_link_in_its_place_is_refused(tmp_path: Path) -> None:
 def test_a_branch_works_in_its_origins_folder_also_later(tmp_path: Path) -> None:
     workspaces(tmp_path).share("trunk", "branch")
     assert workspaces(tmp_path).of("branch") == workspaces(tmp_path).of("trunk")
+
+
+def test_a_removed_workspace_is_gone_with_everything_in_it_and_begins_anew(tmp_path: Path) -> None:
+    spaces = workspaces(tmp_path)
+    (spaces.of("ann") / "tree").mkdir()
+    (spaces.of("bob") / "kept").touch()
+    spaces.remove("ann")
+    spaces.remove("never used")
+    assert sorted(os.listdir(tmp_path)) == [folder_name("bob")]
+    assert os.listdir(spaces.of("ann")) == []
+
+
+def test_a_link_in_place_of_a_workspace_is_removed_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "file").touch()
+    (tmp_path / folder_name("ann")).symlink_to(tmp_path / "elsewhere")
+    workspaces(tmp_path).remove("ann")
+    assert (os.listdir(tmp_path), os.listdir(tmp_path / "elsewhere")) == (["elsewhere"], ["file"])
+
+
+def test_branches_keep_the_files_when_their_origin_is_removed(tmp_path: Path) -> None:
+    spaces = workspaces(tmp_path)
+    (spaces.of("trunk") / "file").touch()
+    for branch in ("left", "right"):
+        spaces.share("trunk", branch)
+    spaces.remove("trunk")
+    assert [os.listdir(spaces.of(name)) for name in ("left", "right", "trunk")] == [["file"], ["file"], []]
+
+
+def test_removing_a_branch_leaves_the_files_to_its_origin(tmp_path: Path) -> None:
+    spaces = workspaces(tmp_path)
+    (spaces.of("trunk") / "file").touch()
+    spaces.share("trunk", "branch")
+    spaces.remove("branch")
+    assert [os.listdir(spaces.of(name)) for name in ("trunk", "branch")] == [["file"], []]

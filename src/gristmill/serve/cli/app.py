@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from gristmill import __version__
-from gristmill.serve.cli import demo, describe, doctor, import_, login, packages, run, search, tools
+from gristmill.serve.cli import audit, demo, describe, doctor, import_, login, packages, run, search, sessions, skills, tools
 
 FOREIGN_LOGGERS = ("mcp", "client", "httpx2", "httpcore2", "uvicorn", "asyncio")
 """What they have to say about servers is told by `gristmill tools`, in one line and without secrets."""
@@ -30,6 +30,9 @@ app.command("import")(import_.import_servers)
 app.command("doctor")(doctor.doctor)
 app.command("demo")(demo.demo)
 app.add_typer(packages.app, name="packages")
+app.add_typer(audit.app, name="audit")
+app.add_typer(sessions.app, name="sessions")
+app.add_typer(skills.app, name="skills")
 
 
 def _version(value: bool) -> None:

@@ -1,48 +1,42 @@
 """A store keeps what it acknowledged, keeps writers apart, and says what went wrong."""
 
 import asyncio
-from pathlib import Path
 
 import pytest
 
 from gristmill.errors import StoreUnavailable
 from gristmill.store.base import Transaction
 from gristmill.store.database import Database
-from gristmill.store.open import open_store
+from tests.integration.store.conftest import Place
 
 pytestmark = pytest.mark.anyio
 
 TABLES = ("CREATE TABLE IF NOT EXISTS things (name TEXT PRIMARY KEY, size INTEGER)",)
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
+async def _store(place: Place) -> Database:
+    return await place.open(*TABLES)
 
 
-async def _store(folder: Path) -> Database:
-    return await open_store(folder, TABLES)
-
-
-async def test_what_was_written_is_read_after_a_restart(tmp_path: Path) -> None:
-    store = await _store(tmp_path)
+async def test_what_was_written_is_read_after_a_restart(place: Place) -> None:
+    store = await _store(place)
     await store.write(("INSERT INTO things VALUES (?, ?)", ("a", 1)), ("INSERT INTO things VALUES (?, ?)", ("b", 2)))
     await store.close()
-    again = await _store(tmp_path)
+    again = await _store(place)
     assert await again.read("SELECT name, size FROM things ORDER BY name") == [("a", 1), ("b", 2)]
     await again.close()
 
 
-async def test_statements_of_one_write_take_effect_together_or_not_at_all(tmp_path: Path) -> None:
-    store = await _store(tmp_path)
+async def test_statements_of_one_write_take_effect_together_or_not_at_all(place: Place) -> None:
+    store = await _store(place)
     with pytest.raises(StoreUnavailable):
         await store.write(("INSERT INTO things VALUES (?, ?)", ("a", 1)), ("INSERT INTO nowhere VALUES (1)", ()))
     assert await store.read("SELECT * FROM things") == []
     await store.close()
 
 
-async def test_a_write_that_fails_leaves_others_of_the_same_moment_alone(tmp_path: Path) -> None:
-    store = await _store(tmp_path)
+async def test_a_write_that_fails_leaves_others_of_the_same_moment_alone(place: Place) -> None:
+    store = await _store(place)
     results = await asyncio.gather(
         store.write(("INSERT INTO things VALUES (?, ?)", ("a", 1))),
         store.write(("INSERT INTO nowhere VALUES (1)", ())),
@@ -54,8 +48,8 @@ async def test_a_write_that_fails_leaves_others_of_the_same_moment_alone(tmp_pat
     await store.close()
 
 
-async def test_changes_do_not_overwrite_each_other(tmp_path: Path) -> None:
-    store = await _store(tmp_path)
+async def test_changes_do_not_overwrite_each_other(place: Place) -> None:
+    store = await _store(place)
     await store.write(("INSERT INTO things VALUES ('n', 0)", ()))
 
     def add(transaction: Transaction) -> None:
@@ -68,8 +62,8 @@ async def test_changes_do_not_overwrite_each_other(tmp_path: Path) -> None:
     await store.close()
 
 
-async def test_a_write_nobody_waits_for_reports_its_failure_at_the_next_flush(tmp_path: Path) -> None:
-    store = await _store(tmp_path)
+async def test_a_write_nobody_waits_for_reports_its_failure_at_the_next_flush(place: Place) -> None:
+    store = await _store(place)
     store.write_soon(("INSERT INTO things VALUES (?, ?)", ("a", 1)))
     await store.flush()
     store.write_soon(("INSERT INTO nowhere VALUES (1)", ()))
@@ -80,24 +74,43 @@ async def test_a_write_nobody_waits_for_reports_its_failure_at_the_next_flush(tm
     await store.close()
 
 
-async def test_closing_commits_what_waits(tmp_path: Path) -> None:
-    store = await _store(tmp_path)
+async def test_closing_commits_what_waits(place: Place) -> None:
+    store = await _store(place)
     for number in range(500):
         store.write_soon(("INSERT INTO things VALUES (?, ?)", (f"t{number}", number)))
     await store.close()
-    again = await _store(tmp_path)
+    again = await _store(place)
     assert await again.read("SELECT count(*) FROM things") == [(500,)]
     await again.close()
 
 
-async def test_a_closed_store_says_so(tmp_path: Path) -> None:
-    store = await _store(tmp_path)
+async def test_a_closed_store_says_so(place: Place) -> None:
+    store = await _store(place)
     await store.close()
     with pytest.raises(StoreUnavailable):
         await store.read("SELECT 1")
 
 
-async def test_a_folder_that_cannot_be_written_is_an_error_not_a_hang(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("in the way")
-    with pytest.raises(StoreUnavailable):
-        await _store(tmp_path / "file")
+async def test_types_and_odd_texts_come_back_as_they_went_in(place: Place) -> None:
+    store = await place.open("CREATE TABLE IF NOT EXISTS odd (n INTEGER, x REAL, t TEXT, b BLOB)")
+    row = (2**53, 0.1 + 0.2, "it's 100% ü ? \N{PILE OF POO}", bytes(range(256)))
+    await store.write(("INSERT INTO odd VALUES (?, ?, ?, ?)", row), ("INSERT INTO odd VALUES (?, ?, ?, ?)", (None,) * 4))
+    assert await store.read("SELECT * FROM odd WHERE t LIKE 'it''s 100%' AND b = ?", row[3]) == [row]
+    (counted,) = await store.read("SELECT sum(n), count(*), max(x) > 0, '100%?' FROM odd")
+    assert (counted, [type(value) for value in counted]) == ((2**53, 2, 1, "100%?"), [int, int, int, str])
+    await store.close()
+
+
+async def test_two_processes_change_one_number_without_losing_a_step(place: Place) -> None:
+    first, second = await _store(place), await _store(place)
+    await first.write(("INSERT INTO things VALUES ('n', 0)", ()))
+
+    def add(transaction: Transaction) -> None:
+        ((size,),) = transaction.run("SELECT size FROM things WHERE name = 'n'")
+        assert isinstance(size, int)
+        transaction.run("UPDATE things SET size = ? WHERE name = 'n'", size + 1)
+
+    await asyncio.gather(*(store.change(add) for _ in range(50) for store in (first, second)))
+    assert await first.read("SELECT size FROM things") == [(100,)]
+    await first.close()
+    await second.close()

@@ -1,0 +1,18 @@
+"""The `records` section of the configuration: what is recorded, and for how long. Ground below `config`."""
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class RecordsConfig(BaseModel):
+    """What is recorded, and for how long."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, hide_input_in_errors=True)
+
+    audit_days: float = Field(default=365.0, ge=0, le=36_500)
+    """Days that audit records are kept; 0 keeps them for ever."""
+    journal_days: float = Field(default=14.0, ge=0, le=36_500)
+    """Days that a run can be resumed after it was last touched; 0 keeps it for ever."""
+    metrics: bool = True
+    """Whether metrics are counted and served."""
+    traces: bool = False
+    """Whether OpenTelemetry spans are made; needs `gristmill[otel]` and its environment variables."""

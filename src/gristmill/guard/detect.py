@@ -1,0 +1,96 @@
+"""What counts as personal or secret. Pure: a text in, the places of what was found out; nothing is kept.
+
+The searches themselves are in ``find_*``; this file puts them together. Their time is linear in the text, whoever wrote it.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from fnmatch import translate
+from urllib.parse import quote
+
+from gristmill.guard.fields import Hint, kind_in_field
+from gristmill.guard.find_addresses import find_addresses
+from gristmill.guard.find_custom import literal_finder, name_finder, pattern_finder
+from gristmill.guard.find_emails import email_finder
+from gristmill.guard.find_numbers import number_finder
+from gristmill.guard.find_secrets import secret_finder
+from gristmill.guard.spans import CREDENTIAL, Found, merged
+
+DEFAULT_KINDS = frozenset({"email", "phone", "card", "iban", "ssn", "secret"})
+"""Everything built in but ``ip``."""
+
+SHORTEST_LITERAL = 4
+"""Shorter credentials are too common to look for: every second word would be masked."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """What to look for."""
+
+    kinds: frozenset[str] = DEFAULT_KINDS
+    patterns: Mapping[str, str] = field(default_factory=dict[str, str])
+    names: tuple[str, ...] = ()
+    allow: tuple[str, ...] = ()
+    literals: frozenset[str] = field(default=frozenset(), repr=False)
+
+
+class Detector:
+    """Finds personal data and secrets in texts. Built once, shared by all sessions."""
+
+    def __init__(self, wanted: Findings = Findings()) -> None:  # noqa: B008 - frozen
+        self._kinds = wanted.kinds
+        self.has_patterns = bool(wanted.patterns)
+        self._finders = _finders(wanted)
+        allowed = [f"(?:{translate(pattern)})" for pattern in wanted.allow]
+        self._allowed = re.compile("|".join(allowed), re.IGNORECASE) if allowed else None
+
+    def find(self, text: str) -> Found:
+        """Everything in ``text``, in order and without overlaps."""
+        if not text.isascii():
+            # Half a character cannot be searched; its stand-in keeps all positions.
+            text = _SURROGATE.sub("\ufffd", text)
+        found = [span for find in self._finders for span in find(text)]
+        if self._allowed and found:
+            found = [span for span in found if span[2] == CREDENTIAL or not self._allowed.match(text[span[0] : span[1]])]
+        return merged(found) if len(found) > 1 else found
+
+    def finds(self, kind: str) -> bool:
+        """Whether that kind is looked for."""
+        return kind in self._kinds
+
+    def kind_in_field(self, hint: Hint, value: str) -> str | None:
+        """The kind of a whole value in a field whose name gives that hint."""
+        kind = kind_in_field(hint, value)
+        if kind is None or kind.lower() not in self._kinds or (self._allowed and self._allowed.match(value)):
+            return None
+        return kind
+
+
+def _finders(wanted: Findings) -> list[Callable[[str], Found]]:
+    finders: list[Callable[[str], Found]] = []
+    literals = {spelling for literal in wanted.literals for spelling in _spellings(literal)}
+    if literals:
+        finders.append(literal_finder(literals))
+    if wanted.kinds & {"email", "secret"}:
+        finders.append(email_finder(wanted.kinds))
+    if "secret" in wanted.kinds:
+        finders.append(secret_finder())
+    if wanted.kinds & {"card", "iban", "ssn", "phone"}:
+        finders.append(number_finder(wanted.kinds))
+    if "ip" in wanted.kinds:
+        finders.append(find_addresses)
+    if wanted.names:
+        finders.append(name_finder(wanted.names))
+    if wanted.patterns:
+        finders.append(pattern_finder(wanted.patterns))
+    return finders
+
+
+def _spellings(literal: str) -> Iterable[str]:
+    """As it is, and as it looks in a URL and in JSON."""
+    if len(literal) >= SHORTEST_LITERAL:
+        yield from (literal, quote(literal, safe=""), json.dumps(literal)[1:-1])

@@ -1,0 +1,146 @@
+"""Numbers that name a person or an account: cards, IBANs, US social security numbers, telephone numbers.
+
+One cheap pass finds runs of digits that stand alone; only those are looked at closely. Every pattern has a bounded length, so
+that the time is linear in the text whoever wrote it.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+
+from gristmill.guard.checksums import iban_length, is_card, is_iban
+from gristmill.guard.spans import Found, Span
+
+_GLUE = r" .()/\-\u00a0\u2010-\u2013\u202f"
+"""What people write between the digits of one number."""
+
+
+def _run(glue: str) -> re.Pattern[str]:
+    # The first character carries the search (the engine skips to it), so what stands before it is checked after it.
+    # Dates are the commonest runs of all and are passed over here.
+    return re.compile(
+        rf"[0-9+(](?:(?<![0-9A-Za-z_].)(?<![0-9][-./].)(?![0-9]{{3}}-[0-9]{{2}}-[0-9]{{2}}(?![0-9-]))[0-9{glue}]{{7,}}"
+        r"|(?<=[A-Za-z]{2}.)(?<![0-9A-Za-z_].{3})(?P<iban>[0-9](?:[ -]?[0-9A-Za-z]){11,30}))"
+    )
+
+
+_RUN, _ASCII_RUN = _run(_GLUE), _run(r" .()/\-")
+
+_NOT_IN_WORD = r"(?<![0-9A-Za-z_.\-])"
+_WORD_ENDS = r"(?![0-9A-Za-z_])(?![.\-/:,][0-9])"
+
+_CARD = re.compile(
+    rf"{_NOT_IN_WORD}(?:(?:[0-9]{{4}}[ -]){{3}}[0-9]{{4}}(?:[ -][0-9]{{3}})?"
+    r"|[0-9]{4}[ -][0-9]{6}[ -][0-9]{4,5}|[0-9]{12,19})"
+    r"(?![0-9A-Za-z_])(?![.\-][0-9])"
+)
+_SSN = re.compile(rf"{_NOT_IN_WORD}(?!000|666|9)[0-9]{{3}}-(?!00)[0-9]{{2}}-(?!0000)[0-9]{{4}}{_WORD_ENDS}")
+
+_PHONE = re.compile(
+    rf"""
+    (?:\+1[{_GLUE}]{{0,2}}[2-9][0-9]{{2}}[{_GLUE}]{{0,2}}[0-9]{{3}}[{_GLUE}]{{0,2}}[0-9]{{4}}{_WORD_ENDS}
+      |\+(?!1[{_GLUE}]{{0,2}}[2-9])[1-9](?:(?![ ][0-9]{{4}}-[0-9]{{2}})[{_GLUE}]{{0,3}}[0-9]){{7,14}}{_WORD_ENDS}
+      |(?<![0-9A-Za-z_.\-/+])(?<![0-9][ ])
+       (?:(?:1[ .-]?)?\([2-9][0-9]{{2}}\)[ .-]{{0,2}}[2-9][0-9]{{2}}[ .-][0-9]{{4}}
+         |(?:1[ .-])?[2-9][0-9]{{2}}(?P<glue>[ .-])[2-9][0-9]{{2}}(?P=glue)[0-9]{{4}}
+         |00[1-9][0-9]{{0,3}}[ /-][0-9](?:[{_GLUE}]{{0,2}}[0-9]){{5,12}}
+         |0[1-9](?:\.[0-9]{{2}}){{4}}
+         |(?:\(0[1-9][0-9]{{0,4}}\)|0[1-9][0-9]{{0,4}})(?:(?![ ]?/[ ]?0[1-9])[ /-]{{1,3}}[0-9]{{2,8}}){{1,5}}
+       )(?![ ][0-9]){_WORD_ENDS})
+    """,
+    re.VERBOSE,
+)
+"""In turn: North America with +1, all the world with +, North America, 00 for +, France with dots, national numbers with a 0."""
+
+_DATE = re.compile(
+    r"\(?(?:[0-9]{1,2}[-/. ][0-9]{1,2}[-/. ](?:19|20)[0-9]{2}|(?:19|20)[0-9]{2}[-/. ][0-9]{1,2}[-/. ][0-9]{1,2})(?![0-9])"
+)
+_PAIRS = re.compile(r"[0-9]{2}(?: [0-9]{2})+")
+_HEX_BEFORE = re.compile(r"(?:^|[^0-9A-Za-z])[0-9a-fA-F]{2} $")
+_HEX_AFTER = re.compile(r" [0-9a-fA-F]{2}\b")
+_LONGEST_PHONE = 24
+_NOT_DIGITS = re.compile(r"[^0-9]+")
+
+
+def digits_of(text: str) -> str:
+    """Only its digits."""
+    return _NOT_DIGITS.sub("", text)
+
+
+def number_finder(kinds: frozenset[str]) -> Callable[[str], Found]:
+    """A search for those of ``card``, ``iban``, ``ssn`` and ``phone`` that are among ``kinds``."""
+    wanted = [close for kind, close in _CLOSE.items() if kind in kinds]
+    has_cards = "card" in kinds
+    phones = [_phones] if "phone" in kinds else []
+
+    def find(text: str) -> Found:
+        found: Found = []
+        for run in (_ASCII_RUN if text.isascii() else _RUN).finditer(text):
+            start, end = run.span()
+            if run.lastgroup is None:
+                # Most runs are plainly of one kind, and can be no other.
+                is_short = end - start <= _LONGEST_PHONE
+                if run[0].isdigit():
+                    if has_cards and is_card(run[0]) and _stands_alone(text, start, end):
+                        found.append((start, end, "CARD"))
+                    continue
+                for close in phones if is_short and run[0][0] == "+" else wanted:
+                    found.extend(close(text, start, end))
+            elif "iban" in kinds:
+                found.extend(_ibans(text, start - 2, end))
+        return found
+
+    return find
+
+
+def _ibans(text: str, start: int, end: int) -> Iterable[Span]:
+    left = iban_length(text[start : start + 2].upper())
+    if not left:
+        return
+    # Spaces and hyphens are allowed anywhere; the country says where the number ends.
+    for at in range(start, end):
+        left -= text[at] not in " -"
+        if left == 0:
+            number = text[start : at + 1].replace(" ", "").replace("-", "").upper()
+            stands_alone = at + 1 == len(text) or not text[at + 1].isalnum()
+            if stands_alone and is_iban(number):
+                yield start, at + 1, "IBAN"
+            return
+
+
+def _stands_alone(text: str, start: int, end: int) -> bool:
+    match = _CARD.match(text, start, end + 2)
+    return match is not None and match.end() == end
+
+
+def _cards(text: str, start: int, end: int) -> Iterable[Span]:
+    for match in _CARD.finditer(text, start, end + 2):
+        # After sixteen digits in fours, three more may belong to the number or be the code on the back of the card.
+        for length in (len(match[0]), 19):
+            if length <= len(match[0]) and is_card(digits_of(match[0][:length])):
+                yield match.start(), match.start() + length, "CARD"
+                break
+
+
+def _ssns(text: str, start: int, end: int) -> Iterable[Span]:
+    for match in _SSN.finditer(text, start, end + 2):
+        yield match.start(), match.end(), "SSN"
+
+
+def _phones(text: str, start: int, end: int) -> Iterable[Span]:
+    for match in _PHONE.finditer(text, start, end + 3):
+        if match[0][0] == "+" or match["glue"] or _is_national(text, match):
+            yield match.start(), match.end(), "PHONE"
+
+
+def _is_national(text: str, match: re.Match[str]) -> bool:
+    count = len(digits_of(match[0]))
+    if not 9 <= count <= (12 if not match[0].startswith("00") else 16) or _DATE.match(match[0]):
+        return False
+    # "01 23 45 67 89" is a French number, and a piece of every hex dump.
+    if not _PAIRS.fullmatch(match[0]):
+        return True
+    before = text[max(0, match.start() - 4) : match.start()]
+    return not (_HEX_BEFORE.search(before) or _HEX_AFTER.match(text, match.end()))
+
+
+_CLOSE = {"card": _cards, "ssn": _ssns, "phone": _phones}

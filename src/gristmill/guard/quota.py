@@ -1,0 +1,163 @@
+"""How much may leave in a while: a layer that counts calls, bytes and calls at the same time, per session and per server.
+
+Rates are buckets that hold one minute's worth and fill steadily; an empty one refuses at once and says when to try again.
+"""
+
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import anyio
+import msgspec
+
+from gristmill.config_quota import QuotaConfig, ServerQuota
+from gristmill.errors import LimitExceeded
+from gristmill.model import Handler, Json, ToolCall, ToolResult
+
+MOST_BUCKETS = 10_000
+"""Sessions and servers remembered; names come from code, which must not fill our memory."""
+
+UNMEASURED_BYTES = 1_000_000
+"""What a value counts for that is no plain JSON (too deep, lone surrogates); later layers refuse it anyway."""
+
+Clock = Callable[[], float]
+"""Seconds that never run backwards, such as ``time.monotonic``."""
+
+
+@dataclass(slots=True)
+class _Bucket:
+    level: float
+    at: float
+
+
+class Buckets:
+    """One bucket per name. A bucket left alone for a minute is full again, so forgetting it forgets nothing."""
+
+    def __init__(self, limit: str, clock: Clock) -> None:
+        self._limit, self._clock = limit, clock
+        self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
+
+    def take(self, name: str, amount: float, size: int) -> None:
+        """Take ``amount`` out of the bucket of ``name``, which holds ``size``; it may run into debt, and then refuses.
+
+        Raises:
+            LimitExceeded: there is nothing left.
+        """
+        bucket = self._filled(name, size)
+        if bucket.level < min(amount, 1.0):
+            seconds = (1.0 - bucket.level) * 60 / size
+            raise LimitExceeded(
+                f"{name} has reached {self._limit} = {size:,}; try again in {seconds:.1f} s", limit=self._limit, value=size
+            )
+        bucket.level -= amount
+
+    def owe(self, name: str, amount: float, size: int) -> None:
+        """As ``take``, for what cannot be taken back: a debt that the next one meets."""
+        self._filled(name, size).level -= amount
+
+    def _filled(self, name: str, size: int) -> _Bucket:
+        now = self._clock()
+        bucket = self._buckets.get(name)
+        if bucket is None:
+            if len(self._buckets) >= MOST_BUCKETS:
+                self._buckets.popitem(last=False)
+            bucket = self._buckets[name] = _Bucket(level=float(size), at=now)
+        self._buckets.move_to_end(name)
+        bucket.level = min(float(size), bucket.level + max(0.0, now - bucket.at) * size / 60)
+        bucket.at = now
+        return bucket
+
+
+@dataclass(slots=True)
+class _Gate:
+    """Lets ``places`` calls through at a time; ``users`` are those inside and waiting."""
+
+    places: anyio.Semaphore
+    users: int = field(default=0)
+
+
+class Quota:
+    """The layer. Every call counts, also one that a later layer refuses."""
+
+    def __init__(self, config: QuotaConfig, clock: Clock) -> None:
+        self._config = config
+        self._sessions = Buckets("quota.session_calls_per_minute", clock)
+        self._servers = Buckets("quota.server_calls_per_minute", clock)
+        self._bytes = Buckets("quota.bytes_per_minute", clock)
+        self._gates: dict[str, _Gate] = {}
+
+    async def __call__(self, call: ToolCall, proceed: Handler) -> ToolResult:
+        """Count the call, wait for its turn, pass it on, count its answer.
+
+        Raises:
+            LimitExceeded: too many, too much, or too long a wait.
+        """
+        server = call.tool.partition(".")[0]
+        who = f"session {call.session}" if call.session is not None else f"caller {call.caller}"
+        theirs = self._config.servers.get(server, _USUAL)
+        self._count(who, server, theirs)
+        self._weigh(who, call.arguments, call.positional)
+        async with self._place(server, theirs):
+            result = await proceed(call)
+        if self._config.bytes_per_minute:
+            # The answer is here and paid for; whoever ran into debt with it waits before the next.
+            self._bytes.owe(who, _size(result.value), self._config.bytes_per_minute)
+        return result
+
+    def _count(self, who: str, server: str, theirs: ServerQuota) -> None:
+        if self._config.session_calls_per_minute:
+            self._sessions.take(who, 1, self._config.session_calls_per_minute)
+        if size := _first(theirs.calls_per_minute, self._config.server_calls_per_minute):
+            self._servers.take(f"server {server[:80]}", 1, size)
+
+    def _weigh(self, who: str, *arguments: Json) -> None:
+        if self._config.bytes_per_minute:
+            self._bytes.take(who, sum(map(_size, arguments)), self._config.bytes_per_minute)
+
+    @asynccontextmanager
+    async def _place(self, server: str, theirs: ServerQuota) -> AsyncGenerator[None]:
+        most = _first(theirs.concurrent_calls, self._config.concurrent_calls)
+        if not most:
+            yield
+            return
+        gate = self._gates.setdefault(server, _Gate(anyio.Semaphore(most)))
+        gate.users += 1
+        try:
+            await self._enter(gate, server, most)
+            try:
+                yield
+            finally:
+                gate.places.release()
+        finally:
+            gate.users -= 1
+            if not gate.users:
+                self._gates.pop(server, None)
+
+    async def _enter(self, gate: _Gate, server: str, most: int) -> None:
+        try:
+            gate.places.acquire_nowait()
+        except anyio.WouldBlock:
+            with anyio.move_on_after(self._config.wait_seconds) as waiting:
+                await gate.places.acquire()
+            if waiting.cancelled_caught:
+                raise LimitExceeded(
+                    f"server {server[:80]} has {most} calls under way (quota.concurrent_calls), "
+                    f"and none ended within {self._config.wait_seconds:g} s",
+                    limit="quota.concurrent_calls",
+                    value=most,
+                ) from None
+
+
+_USUAL = ServerQuota()
+
+
+def _first(own: int | None, usual: int) -> int:
+    return usual if own is None else own
+
+
+def _size(value: Json) -> int:
+    try:
+        return len(msgspec.json.encode(value, enc_hook=repr)) if value else 2
+    except (ValueError, TypeError, OverflowError, RecursionError):
+        return UNMEASURED_BYTES

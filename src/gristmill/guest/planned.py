@@ -1,0 +1,84 @@
+# pyright: basic, reportArgumentType=false, reportAssignmentType=false, reportAttributeAccessIssue=false
+# pyright: reportOptionalMemberAccess=false, reportOptionalSubscript=false
+# The agent's code is dynamic, and so is what runs it: strict typing stops at this door.
+"""The result of a call that waits for approval: it can be looked into, passed to other calls and shown, not known.
+
+A program that must know it to go on stops there, and the plan says so.
+"""
+
+KEY = "$planned"
+"""How a planned result travels in the arguments of a later call; the host knows which call it stands for."""
+
+
+class PlanStopped(BaseException):
+    """The program needs a result that exists only after approval. No ``except Exception`` may swallow that."""
+
+
+PlanStopped.__module__ = "mcp_client"
+
+
+class Planned:
+    """Result ``number`` of the plan, or the part of it at ``path``."""
+
+    __slots__ = ("_number", "_path", "_tool")
+
+    def __init__(self, number, tool, path=()):
+        self._number, self._tool, self._path = number, tool, path
+
+    def __getitem__(self, key):
+        if type(key) not in (str, int):
+            self._stop("is taken apart")
+        return Planned(self._number, self._tool, (*self._path, key))
+
+    def get(self, key, default=None):
+        """As of a dict: what is at ``key``, which is as unknown as the rest."""
+        return self[key]
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        self._stop(f"is asked for .{name}")
+
+    def __repr__(self):
+        path = "".join(f"[{part!r}]" for part in self._path)
+        return f"<result{path} of planned call {self._number}, {self._tool}>"
+
+    __str__ = __repr__
+
+    def __format__(self, spec):
+        return repr(self)
+
+    def __hash__(self):
+        self._stop("is used as a key")
+
+    def reference(self):
+        """What the host gets in its place."""
+        return {KEY: [self._number, *self._path]}
+
+    def _stop(self, why):
+        raise PlanStopped(
+            f"the result of {self._tool} (call {self._number} of the plan) {why}, "
+            "but the call is not made before it is approved: the plan ends here"
+        )
+
+
+def _stops(name):
+    def method(self, *_):
+        self._stop("decides how the program goes on")
+
+    method.__name__ = name
+    return method
+
+
+for _name in (
+    "add and bool bytes call contains enter eq exit float floordiv ge gt index int iadd iter len le lt matmul mod mul ne neg "
+    "next or pow radd rmul rsub setitem delitem sub truediv xor"
+).split():
+    setattr(Planned, f"__{_name}__", _stops(f"__{_name}__"))
+
+
+def encodable(value):
+    """A ``default`` for the encoder of calls."""
+    if type(value) is Planned:
+        return value.reference()
+    raise TypeError(f"a tool's arguments are JSON values, and {type(value).__name__} is not one")

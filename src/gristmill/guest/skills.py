@@ -1,0 +1,184 @@
+# pyright: basic, reportArgumentType=false, reportAttributeAccessIssue=false, reportOptionalMemberAccess=false
+# The agent's code is dynamic, and so is what runs it: strict typing stops at this door.
+"""``from skills import save, clean_rows``: functions kept for later. Loaded by ``tools`` when it is first used.
+
+The host keeps sources and never runs them; here they are tried before they are saved, and run when they are imported.
+"""
+
+import ast
+import builtins
+import inspect
+import linecache
+import sys
+import textwrap
+import types
+
+CALLS = CALLS  # noqa: F821  # pyright: ignore[reportUndefinedVariable] - put there by whoever loads this file
+LITERAL = (str, bytes, int, float, bool, complex, type(None), list, tuple, dict, set, frozenset)
+
+
+def save(function, requires=None, tests=None, level="session"):
+    """Keep ``function`` under its name; returns a line about it. It needs a docstring.
+
+    ``requires`` names the tools it calls; ``tests`` is code with asserts, run now. ``level`` says who finds it: this "session",
+    this "user" in all sessions, or everybody ("shared", where that is allowed). What it uses of the program goes along.
+    """
+    if not isinstance(function, types.FunctionType):
+        raise TypeError("save() takes a function defined with def")
+    source = portable_source(function)
+    name = function.__name__
+    module = _module(name, source, "draft")
+    if not (inspect.getdoc(getattr(module, name)) or "").strip():
+        raise ValueError(f"{name} has no docstring: say what it does, so that it can be found")
+    if tests is not None:
+        scope = vars(module)
+        exec(compile(textwrap.dedent(tests), f"<tests of {name}>", "exec"), scope)
+    asked = {"name": name, "source": source, "tests": tests, "requires": requires, "level": level, "tested": tests is not None}
+    saved = CALLS.value("gristmill.skill_save", asked)
+    _forget(name)
+    return f"saved skills.{name} version {saved['version']} (level {level}); later: from skills import {name}"
+
+
+def list():
+    """The skills in sight: a list of ``{"name", "version", "level", "description", "requires", "tested"}``."""
+    return CALLS.value("gristmill.skill_list", {})
+
+
+def source(name, version=None):
+    """The source of a skill, to read."""
+    return CALLS.value("gristmill.skill_source", {"name": name, "version": version})["source"]
+
+
+def load(name, version=None):
+    """The function of a skill, in any version."""
+    found = CALLS.value("gristmill.skill_source", {"name": name, "version": version})
+    return getattr(_module(name, found["source"], f"version {found['version']}"), name)
+
+
+def versions(name):
+    """The versions there are of a skill: a list of ``{"version", "hash", "created", "tested"}``."""
+    return CALLS.value("gristmill.skill_versions", {"name": name})
+
+
+def delete(name, level="session"):
+    """Forget a skill of ``level`` in all its versions; returns how many there were."""
+    _forget(name)
+    return CALLS.value("gristmill.skill_delete", {"name": name, "level": level})
+
+
+def load_module(name):
+    """The newest version as the module ``skills.<name>``."""
+    try:
+        found = CALLS.value("gristmill.skill_source", {"name": name, "version": None})
+    except Exception as error:
+        if getattr(error, "code", "") == "not_found.skill":
+            raise ImportError(f"{error}; skills.list() shows what there is") from None
+        raise
+    return _module(name, found["source"], f"version {found['version']}")
+
+
+def __getattr__(name):
+    """``from skills import clean_rows``: the function, not its module."""
+    if name.startswith("__"):
+        raise AttributeError(name)
+    try:
+        module = load_module(name)
+    except ImportError as error:
+        raise AttributeError(str(error)) from None
+    function = getattr(module, name)
+    globals()[name] = function
+    return function
+
+
+class SkillModule(types.ModuleType):
+    """``skills.clean_rows`` after ``import skills.clean_rows``: calling it calls the function of its name."""
+
+    def __call__(self, *positional, **named):
+        return getattr(self, self.__name__.partition(".")[2])(*positional, **named)
+
+
+def _module(name, text, what):
+    file = f"<skill {name}, {what}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    module = SkillModule(f"skills.{name}")
+    exec(compile(text, file, "exec", dont_inherit=True), vars(module))
+    return module
+
+
+def _forget(name):
+    sys.modules.pop(f"skills.{name}", None)
+    if name not in _OWN:
+        globals().pop(name, None)
+
+
+def portable_source(function):
+    """The function's source with what it uses of the program around it: imports, plain functions, constants."""
+    parts, seen = {}, {}
+    _collect(function, parts, seen)
+    imports = sorted(part for kind, part in parts.values() if kind == "import")
+    constants = [part for kind, part in parts.values() if kind == "constant"]
+    functions = [part for kind, part in parts.values() if kind == "function"]
+    blocks = ["\n".join(imports), "\n".join(constants), *functions]
+    return "\n\n\n".join(block for block in blocks if block) + "\n"
+
+
+def _collect(function, parts, seen):
+    if function.__closure__:
+        raise ValueError(f"{function.__name__} uses variables of the function around it: pass them as arguments")
+    seen[function.__name__] = function
+    text = _own_source(function)
+    for name in _globals_of(text):
+        if name in function.__globals__ and name not in parts and name not in seen:
+            value = function.__globals__[name]
+            if isinstance(value, types.FunctionType) and value.__code__.co_filename.startswith("<"):
+                _collect(value, parts, seen)
+            else:
+                parts[name] = _carried(function.__name__, name, value)
+    parts[function.__name__] = ("function", text)
+
+
+def _own_source(function):
+    try:
+        text = textwrap.dedent(inspect.getsource(function)).rstrip()
+        tree = ast.parse(text)
+    except (OSError, TypeError, SyntaxError):
+        raise ValueError(f"the source of {function.__name__} is not known: define it with def in code that runs here") from None
+    if len(tree.body) != 1 or not isinstance(tree.body[0], ast.FunctionDef | ast.AsyncFunctionDef):
+        raise ValueError(f"{function.__name__} is not defined with def")
+    return text
+
+
+def _globals_of(text):
+    """Names that the text uses and neither binds nor finds in builtins, in the order of use."""
+    tree = ast.parse(text)
+    used = [node.id for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    return [name for name in dict.fromkeys(used) if not hasattr(builtins, name)]
+
+
+def _carried(user, name, value):
+    if isinstance(value, types.ModuleType):
+        origin = value.__name__
+        if origin.startswith("servers."):
+            return "import", f"from servers import {origin.partition('.')[2]} as {name}"
+        return "import", f"import {origin}" if origin == name else f"import {origin} as {name}"
+    key = getattr(value, "key", None)
+    if type(value).__name__ == "ToolFunction" and isinstance(key, str):
+        server, _, tool = key.partition(".")
+        return "import", f"from servers.{server} import {tool}" + (f" as {name}" if tool != name else "")
+    origin, own = getattr(value, "__module__", None), getattr(value, "__qualname__", getattr(value, "__name__", None))
+    if origin and origin.startswith("servers.") and own and own.isidentifier():
+        return "import", f"from servers.{origin.split('.')[1]} import {own}" + (f" as {name}" if own != name else "")
+    if origin and origin != "__main__" and own and own.isidentifier() and getattr(sys.modules.get(origin), own, None) is value:
+        return "import", f"from {origin} import {own}" + (f" as {name}" if own != name else "")
+    if type(value) in LITERAL and len(repr(value)) <= 10_000:
+        try:
+            if ast.literal_eval(repr(value)) == value:
+                return "constant", f"{name} = {value!r}"
+        except (ValueError, SyntaxError):
+            pass
+    raise ValueError(
+        f"{user} uses {name}, which cannot be saved with it: define it inside the function or pass it as an argument"
+    )
+
+
+_OWN = frozenset(globals())

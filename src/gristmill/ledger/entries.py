@@ -1,0 +1,102 @@
+"""What the audit says: one record per execution and per call, and the views of it. Values only."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, cast
+
+from gristmill.ledger.text import bounded, bounded_json, sha256
+from gristmill.model import Json
+
+Kind = Literal["execution", "call", "search", "security", "approval"]
+
+TEXT, CODE, ARGUMENTS = 2_000, 200_000, 20_000
+"""Characters kept of a line of text, of a program and of a call's arguments."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditRecord:
+    """One thing that happened. Whoever makes it has masked ``code``, ``arguments``, ``error`` and ``details`` already."""
+
+    kind: Kind
+    id: str
+    time: float
+    parent: str | None = None
+    tenant: str = "local"
+    session: str | None = None
+    caller: str = "local"
+    code: str | None = None
+    code_hash: str | None = None
+    tool: str | None = None
+    arguments: Json = None
+    decision: str | None = None
+    rule: str | None = None
+    status: str | None = None
+    error: str | None = None
+    bytes: int | None = None
+    ms: float | None = None
+    details: Mapping[str, Json] = field(default_factory=dict[str, Json])
+
+    def fields(self) -> dict[str, Any]:
+        """What is kept: every text harmless and bounded, nothing that is empty."""
+        found = {name: _kept(name, getattr(self, name)) for name in self.__slots__}
+        if self.code is not None and self.code_hash is None:
+            found["code_hash"] = sha256(self.code)
+        return {name: value for name, value in found.items() if value is not None and value != {}}
+
+
+def _kept(name: str, value: Any) -> Any:
+    if name in ("arguments", "details"):
+        return bounded_json(dict(cast("Mapping[str, Json]", value)) if isinstance(value, Mapping) else value, ARGUMENTS)
+    if isinstance(value, str):
+        return bounded(value, CODE, keep="\n\t") if name == "code" else bounded(value, TEXT)
+    return value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditEntry:
+    """A record in its place in the chain."""
+
+    seq: int
+    hash: str
+    record: AuditRecord
+
+    def fields(self) -> dict[str, Any]:
+        """As plain JSON."""
+        return {"seq": self.seq, "hash": self.hash, **{k: v for k, v in asdict(self.record).items() if v not in (None, {})}}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditTree:
+    """An entry with what happened inside it, in order."""
+
+    entry: AuditEntry
+    children: "tuple[AuditTree, ...]" = ()
+
+    def fields(self) -> dict[str, Any]:
+        """As plain JSON."""
+        return {**self.entry.fields(), "children": [child.fields() for child in self.children]}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditFilter:
+    """Which records to show; what is empty does not matter. A door that serves tenants always gives ``tenant``."""
+
+    kind: Kind | None = None
+    tenant: str | None = None
+    session: str | None = None
+    caller: str | None = None
+    tool: str | None = None
+    status: str | None = None
+    parent: str | None = None
+    since: float | None = None
+    until: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verified:
+    """Whether the chain is whole; if not, the first record that cannot be right, and why."""
+
+    ok: bool
+    records: int
+    first_bad: int | None = None
+    reason: str | None = None

@@ -1,0 +1,165 @@
+"""What every call of a run came to, kept so that the run can be taken up again without repeating one of them.
+
+A chain of resumed executions shares the journal of the first, its root. What people may read is masked; results are sealed.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Protocol, cast
+
+from gristmill.errors import CallRefused, NotFound
+from gristmill.model import Json
+from gristmill.store.base import Statement, Store, Transaction, Value
+
+State = Literal["sent", "done", "failed"]
+
+TABLES = (
+    """CREATE TABLE IF NOT EXISTS runs (
+        id TEXT PRIMARY KEY, root TEXT NOT NULL, session TEXT, caller TEXT NOT NULL, code BYTEA NOT NULL,
+        status TEXT NOT NULL, created DOUBLE PRECISION NOT NULL)""",
+    "CREATE INDEX IF NOT EXISTS runs_root ON runs (root, created)",
+    """CREATE TABLE IF NOT EXISTS journal (
+        root TEXT NOT NULL, hash TEXT NOT NULL, occurrence INTEGER NOT NULL, tool TEXT NOT NULL, reads INTEGER NOT NULL,
+        arguments TEXT NOT NULL, state TEXT NOT NULL, attempt INTEGER NOT NULL, value BYTEA, at DOUBLE PRECISION NOT NULL,
+        PRIMARY KEY (root, hash, occurrence))""",
+    "CREATE INDEX IF NOT EXISTS journal_at ON journal (at)",
+)
+
+
+_BEGAN = """INSERT INTO runs (id, root, session, caller, code, status, created) VALUES (?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (id) DO UPDATE SET status = excluded.status"""
+_INSERT = """INSERT INTO journal (root, hash, occurrence, tool, reads, arguments, state, attempt, value, at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+_KEEP = f"{_INSERT} ON CONFLICT (root, hash, occurrence) DO UPDATE SET state = excluded.state, value = excluded.value"
+
+
+class Sealer(Protocol):
+    """Makes bytes unreadable at rest; ``place`` binds them to where they belong."""
+
+    def seal(self, plain: bytes, place: str) -> bytes: ...
+    def open(self, sealed: bytes, place: str) -> bytes: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One call of a run; ``arguments`` as people may see them. ``attempt`` counts how often it was sent before."""
+
+    root: str
+    hash: str
+    occurrence: int
+    tool: str
+    reads: bool
+    arguments: Mapping[str, Json]
+    state: State = "sent"
+    attempt: int = 0
+    value: Json = None
+
+    @property
+    def place(self) -> str:
+        """Where its result is sealed for."""
+        return f"journal/{self.root}/{self.hash}/{self.occurrence}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRecord:
+    """An execution that can be resumed."""
+
+    id: str
+    root: str
+    session: str | None
+    caller: str
+    code: str
+    status: str
+
+
+class Journal:
+    """The journal of all runs. ``clock`` is wall time."""
+
+    def __init__(self, store: Store, seal: Sealer, clock: Callable[[], float]) -> None:
+        self._store, self._seal, self._clock = store, seal, clock
+
+    def began(self, run: RunRecord) -> None:
+        """Note that an execution began, or how it ended; kept soon."""
+        code = self._seal.seal(run.code.encode("utf-8", "surrogatepass"), f"run/{run.id}")
+        self._store.write_soon((_BEGAN, (run.id, run.root, run.session, run.caller, code, run.status, self._clock())))
+
+    async def find(self, execution: str) -> RunRecord:
+        """An execution by its id.
+
+        Raises:
+            NotFound: nothing is kept of it.
+        """
+        rows = await self._store.read("SELECT id, root, session, caller, code, status FROM runs WHERE id = ?", execution)
+        if not rows:
+            raise NotFound(
+                f"nothing is kept of an execution {execution!r}: it made no tool calls, or is too old; execute the code anew"
+            )
+        found, root, session, caller, code, status = cast("tuple[Any, ...]", rows[0])
+        text = self._seal.open(bytes(code), f"run/{found}").decode("utf-8", "surrogatepass")
+        return RunRecord(id=found, root=root, session=session, caller=caller, code=text, status=status)
+
+    async def load(self, root: str) -> tuple[Entry, ...]:
+        """Every call of the runs of ``root``, in no particular order."""
+        rows = await self._store.read(
+            "SELECT root, hash, occurrence, tool, reads, arguments, state, attempt, value FROM journal WHERE root = ?", root
+        )
+        return tuple(self._entry(cast("tuple[Any, ...]", row)) for row in rows)
+
+    async def sent(self, entry: Entry) -> None:
+        """Write down that a call is about to leave; when this returns it is kept.
+
+        Raises:
+            CallRefused: another process has sent the same call meanwhile.
+            StoreUnavailable: it could not be kept, so the call must not leave.
+        """
+
+        def work(transaction: Transaction) -> None:
+            place = (entry.root, entry.hash, entry.occurrence)
+            found = transaction.run("SELECT attempt, state FROM journal WHERE root = ? AND hash = ? AND occurrence = ?", *place)
+            # Whoever looked before us and decided to send it again must be the only one: the attempt tells.
+            if found and (found[0][0] != entry.attempt or found[0][1] == "done"):
+                raise CallRefused(f"{entry.tool}: the same run is under way elsewhere", rule="journal.once")
+            if found:
+                sql = "UPDATE journal SET state = 'sent', attempt = ?, at = ? WHERE root = ? AND hash = ? AND occurrence = ?"
+                transaction.run(sql, entry.attempt + 1, self._clock(), *place)
+            else:
+                transaction.run(_INSERT, *self._values(replace(entry, attempt=1)))
+
+        await self._store.change(work)
+
+    def done(self, entry: Entry, value: Json) -> None:
+        """Write down what a call answered; kept soon, in order."""
+        self._store.write_soon(self._keep(replace(entry, state="done", value=value)))
+
+    def failed(self, entry: Entry) -> None:
+        """Write down that a call failed, or never left: it may be made again."""
+        self._store.write_soon(self._keep(replace(entry, state="failed")))
+
+    async def prune(self, before: float) -> None:
+        """Forget runs of which nothing has happened since ``before``."""
+        await self._store.write(
+            ("DELETE FROM journal WHERE root IN (SELECT root FROM runs GROUP BY root HAVING max(created) < ?)", (before,)),
+            ("DELETE FROM runs WHERE root IN (SELECT root FROM runs GROUP BY root HAVING max(created) < ?)", (before,)),
+        )
+
+    def _keep(self, entry: Entry) -> Statement:
+        return _KEEP, self._values(replace(entry, attempt=entry.attempt + 1))
+
+    def _values(self, entry: Entry) -> tuple[Value, ...]:
+        value = None
+        if entry.state == "done":
+            value = self._seal.seal(json.dumps(entry.value, separators=(",", ":")).encode(), entry.place)
+        arguments = json.dumps(dict(entry.arguments), separators=(",", ":"))
+        return (
+            entry.root, entry.hash, entry.occurrence, entry.tool, int(entry.reads), arguments, entry.state, entry.attempt,
+            value, self._clock(),
+        )  # fmt: skip
+
+    def _entry(self, row: tuple[Any, ...]) -> Entry:
+        root, digest, occurrence, tool, reads, arguments, state, attempt, sealed = row
+        entry = Entry(
+            root=root, hash=digest, occurrence=occurrence, tool=tool, reads=bool(reads), arguments=json.loads(arguments),
+            state=state, attempt=attempt,
+        )  # fmt: skip
+        return replace(entry, value=json.loads(self._seal.open(bytes(sealed), entry.place))) if sealed is not None else entry

@@ -1,0 +1,25 @@
+"""Names of the OpenTelemetry conventions for GenAI and MCP. They are in development and will change: only here."""
+
+OPERATION = "gen_ai.operation.name"
+EXECUTE_TOOL = "execute_tool"
+TOOL_NAME = "gen_ai.tool.name"
+TOOL_TYPE = "gen_ai.tool.type"
+TOOL_CALL_ID = "gen_ai.tool.call.id"
+CONVERSATION = "gen_ai.conversation.id"
+METHOD = "mcp.method.name"
+TOOLS_CALL = "tools/call"
+ERROR_TYPE = "error.type"
+
+# Ours: the conventions have no word for code that calls tools.
+EXECUTION = "gristmill.execution.id"
+STATUS = "gristmill.execution.status"
+SERVER = "gristmill.server"
+CODE_TOOL = "execute_code"
+EXTENSION = "extension"
+"""The type of a tool that runs on our side, in the words of the conventions."""
+EXECUTION_SPAN = f"{EXECUTE_TOOL} {CODE_TOOL}"
+
+
+def call_span(tool: str) -> str:
+    """The name of the span of a call from the client's side."""
+    return f"{TOOLS_CALL} {tool}"

@@ -1,0 +1,107 @@
+"""Where an execution is taken in: is it new or the continuation of another, what was decided, which masks belong to it."""
+
+from dataclasses import dataclass, replace
+
+from gristmill.errors import Refused
+from gristmill.guard.approvals import Approvals
+from gristmill.guard.policy import Policy
+from gristmill.guard.redact import Redactor
+from gristmill.ledger.journal import Journal, RunRecord
+from gristmill.model import Execution, Plan, Report
+from gristmill.runtime.redactors import Redactors
+from gristmill.runtime.run import CallKey, Recorded, Run
+from gristmill.session.sessions import Sessions
+from gristmill.store.base import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """Takes executions in and puts their questions into the inbox."""
+
+    store: Store
+    journal: Journal
+    approvals: Approvals
+    redactors: Redactors
+    policy: Policy
+    sessions: Sessions
+
+    async def take_in(self, execution: Execution) -> Run:
+        """The run that ``execution`` begins or takes up again.
+
+        Raises:
+            NotFound: it is to resume something of which nothing is kept.
+            Refused: it is to resume what belongs to another session or caller, or names another caller's session.
+        """
+        root = execution.id
+        if execution.resume is not None:
+            await self.store.flush()
+            execution, root = self._revived(execution, await self.journal.find(execution.resume))
+        space = await self._space(execution)
+        redactor = await self._redactor(space, execution, root)
+        run = Run(execution=execution, root=root, space=space, dry_run=self.policy.dry_run, redactor=redactor)
+        return await self.again(run) if root != execution.id else run
+
+    async def again(self, run: Run) -> Run:
+        """The same run for another pass: with everything that was called and decided meanwhile."""
+        await self.store.flush()
+        entries = await self.journal.load(run.root)
+        recorded = {
+            CallKey(entry.hash, entry.occurrence): Recorded(
+                tool=entry.tool, state=entry.state, value=entry.value, attempt=entry.attempt
+            )
+            for entry in entries
+        }
+        execution = run.execution
+        grants = await self.approvals.grants(run.root, session=execution.session, caller=execution.caller)
+        return run.again(recorded, grants)
+
+    async def ask(self, run: Run, report: Report) -> Plan:
+        """Put what waits into the inbox; the run can be resumed from there by anybody who knows its id."""
+        execution = run.execution
+        self.note(run, "awaiting_approval")
+        await self.store.flush()
+        return await self.approvals.open(
+            run.planned, root=run.root, execution=execution.id, session=execution.session, caller=execution.caller,
+            seconds=self.policy.approval_seconds, stopped=_stopped(report),
+        )  # fmt: skip
+
+    def dry_plan(self, run: Run, report: Report) -> Plan | None:
+        """What a dry run would have done; nobody is asked about it."""
+        if not run.planned:
+            return None
+        return Plan(id="", execution=run.execution.id, calls=tuple(run.planned), expires=0.0, stopped=_stopped(report))
+
+    def note(self, run: Run, status: str) -> None:
+        """Keep what is needed to take this run up again."""
+        execution = run.execution
+        self.journal.began(
+            RunRecord(
+                id=execution.id,
+                root=run.root,
+                session=execution.session,
+                caller=execution.caller,
+                code=execution.code,
+                status=status,
+            )
+        )
+
+    def _revived(self, execution: Execution, before: RunRecord) -> tuple[Execution, str]:
+        if before.caller != execution.caller or execution.session not in (None, before.session):
+            raise Refused(f"execution {before.id} belongs to another caller or session", rule="resume.owner")
+        return replace(execution, session=before.session, code=execution.code or before.code), before.root
+
+    async def _space(self, execution: Execution) -> str | None:
+        if execution.session is None:
+            return None
+        return (await self.sessions.open(execution.session, execution.tenant, execution.caller)).key
+
+    async def _redactor(self, space: str | None, execution: Execution, root: str) -> Redactor:
+        scope = f"session {space}" if space is not None else f"run {root}"
+        return await self.redactors.of(scope, is_new=space is None and root == execution.id)
+
+
+def _stopped(report: Report) -> str | None:
+    """Why the plan ends before the program does."""
+    if report.status == "ok":
+        return None
+    return (report.error or report.limit or report.status).strip().splitlines()[-1]

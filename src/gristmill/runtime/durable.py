@@ -1,0 +1,67 @@
+"""What must outlive the process, opened as one value: the store, and in it the journal, the inbox, the masks and the audit."""
+
+import time
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from gristmill.config import Config
+from gristmill.config_mask import MaskConfig
+from gristmill.guard import approvals
+from gristmill.guard.approvals import Approvals
+from gristmill.guard.detect import Detector, Findings
+from gristmill.ledger import journal
+from gristmill.ledger.audit import Audit
+from gristmill.ledger.audit_rows import AUDIT_TABLES
+from gristmill.ledger.journal import Journal
+from gristmill.ledger.keys import derive
+from gristmill.ledger.seal import Seal
+from gristmill.runtime import keeping, redactors
+from gristmill.runtime.keeping import Keeping, keeping_over
+from gristmill.runtime.records import ledger_key, open_config_store
+from gristmill.runtime.redactors import Redactors
+from gristmill.store.base import Store
+
+TABLES = (*approvals.TABLES, *journal.TABLES, *redactors.TABLES, *AUDIT_TABLES, *keeping.TABLES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Durable:
+    """The store and those who write into it."""
+
+    store: Store
+    journal: Journal
+    approvals: Approvals
+    redactors: Redactors
+    audit: Audit
+    keeping: Keeping
+
+
+@asynccontextmanager
+async def open_durable(config: Config, clock: Callable[[], float] = time.time) -> AsyncGenerator[Durable]:
+    """Open all of it; closing keeps what was handed over.
+
+    Raises:
+        StoreUnavailable: the store cannot be opened.
+        ConfigError: its key cannot be used.
+    """
+    key = ledger_key(config)
+    async with open_config_store(config, TABLES) as store:
+        audit = Audit(store, key, config.state_dir, clock=clock)
+        try:
+            yield Durable(
+                store=store,
+                journal=Journal(store, Seal(key), clock),
+                approvals=Approvals(store, clock),
+                redactors=Redactors(Detector(findings(config.mask)), store, key, clock),
+                audit=audit,
+                keeping=keeping_over(store, config, derive(key, "skills")),
+            )
+        finally:
+            await audit.close()
+
+
+def findings(mask: MaskConfig, literals: frozenset[str] = frozenset()) -> Findings:
+    """What is looked for."""
+    kinds = frozenset(name for name, wanted in mask.kinds.model_dump().items() if wanted)
+    return Findings(kinds=kinds, patterns=mask.patterns, names=mask.names, allow=mask.allow, literals=literals)

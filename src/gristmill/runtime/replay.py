@@ -1,0 +1,53 @@
+"""Calls that were made before are answered from the journal; new ones are written down, writes before they leave."""
+
+from dataclasses import dataclass
+
+from gristmill.errors import LimitExceeded, NotFound, Refused, ToolFailed
+from gristmill.ledger.journal import Entry, Journal
+from gristmill.model import Handler, ToolCall, ToolResult
+from gristmill.runtime.run import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """A layer."""
+
+    run: Run
+    journal: Journal
+
+    async def __call__(self, call: ToolCall, proceed: Handler) -> ToolResult:
+        """Answer from the journal, or pass on and write down what came of it.
+
+        Raises:
+            StoreUnavailable: a write could not be written down first, so it did not leave.
+        """
+        run, key = self.run, self.run.key(call)
+        before = run.before(call)
+        if before is not None and before.state == "done":
+            run.answered.add(key)
+            run.finished(call, before.value)
+            return ToolResult(value=before.value)
+        reads = run.reads(call)
+        if run.planned and reads:
+            return await proceed(call)  # what it sees now is not what the approved run will see
+        entry = Entry(
+            root=run.root, hash=key.hash, occurrence=key.occurrence, tool=call.tool, reads=reads,
+            arguments=run.show(dict(call.arguments)), attempt=before.attempt if before else 0,
+        )  # fmt: skip
+        if not reads:
+            await self.journal.sent(entry)
+        return await self._made(call, entry, proceed)
+
+    async def _made(self, call: ToolCall, entry: Entry, proceed: Handler) -> ToolResult:
+        try:
+            result = await proceed(call)
+        except (ToolFailed, Refused, NotFound, LimitExceeded):
+            # The tool said no, or the call never left. Any other end leaves it open whether it was done.
+            self.journal.failed(entry)
+            raise
+        if result.is_error:
+            self.journal.failed(entry)
+        else:
+            self.journal.done(entry, result.value)
+            self.run.finished(call, result.value)
+        return result

@@ -1,0 +1,3 @@
+"""What holds of skills in SQLite holds in PostgreSQL: the same tests."""
+
+from tests.unit.session.test_skills import *  # noqa: F403

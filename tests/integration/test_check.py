@@ -1,0 +1,72 @@
+"""What the check of a program calls certain does fail in the real sandbox, and what works there it never calls certain."""
+
+import sys
+
+import pytest
+
+from gristmill import BlockingRuntime
+from gristmill.catalog.catalog import Catalog
+from gristmill.catalog.naming import python_names
+from gristmill.guard.check import check_program
+from gristmill.guard.known import Known, KnownServer
+from gristmill.upstream.inproc import Inproc
+from tests.conftest import TOOLS
+
+CATALOG = Catalog.of(Inproc("crm", {key.partition(".")[2]: function for key, function in TOOLS.items()}).tools)
+KNOWN = Known(
+    servers=tuple(
+        KnownServer(name=server, module=module, tools={CATALOG.functions[tool.key]: tool for tool in CATALOG.of_server(server)})
+        for server, module in CATALOG.modules.items()
+    ),
+    importable=frozenset(sys.stdlib_module_names),
+    argument_names=lambda names: python_names(names, "argument"),
+)
+
+WRONG = [
+    "from servers import crn\ncrn.find('a')",
+    "from servers.crn import find\nfind('a')",
+    "from servers.crm import fnd",
+    "import servers.crn\nservers.crn.find('a')",
+    "from servers import crm\ncrm.fnd(q='a')",
+    "import servers.crm as c\nawait c.fnd()",
+    "import servers\nprint(servers.crm.fnd('a'))",
+    "from servers import crm\ncrm.find('a', limitt=3)",
+    "from servers import crm\ncrm.find(limit=3)",
+    "from servers import crm\ncrm.find('a', 1, 2)",
+    "from servers import crm\ncrm.find('a', q='b')",
+    "from servers import crm\ncrm.get('a')",
+    "from mcp_client import call_mcp_tool\ncall_mcp_tool('crm.fnd')",
+    "from mcp_client import call_mcp_tool\ncall_mcp_tool('crn.find', {})",
+    "from mcp_client import call_mcp_tool\ncall_mcp_tool('crm.find', {'limit': 1})",
+    "from mcp_client import call_mcp_tool\ncall_mcp_tool('crm.get', number='1')",
+    "import jsn",
+    "from servers import crm\nif __name__ == '__main__':\n    crm.fnd()",
+]
+
+
+@pytest.mark.parametrize("code", WRONG)
+def test_a_certain_problem_is_a_program_that_fails(runtime: BlockingRuntime, code: str) -> None:
+    assert any(problem.certain for problem in check_program(code, KNOWN))
+    assert runtime.execute(code).status == "failed"
+
+
+RIGHT = [
+    "from servers import crn\n1",
+    "import servers.crn\nservers.crn.find is not None",
+    "from servers import crn\nimport asyncio\nlen(await asyncio.gather(crn.find(1), return_exceptions=True))",
+    "from servers import crm\nif False:\n    crm.fnd()\n1",
+    "from servers import crm\ntry:\n    crm.fnd()\nexcept AttributeError:\n    pass\n1",
+    "from servers import crm\ncrm.fnd = lambda: 1\ncrm.fnd()",
+    "import sys\nfrom servers import crm\nprint(1)\nsys.exit(0)\ncrm.fnd()",
+    "from servers import crm\nif crm:\n    return 1\ncrm.fnd()",
+    "from contextlib import suppress\nfrom servers import crm\nwith suppress(AttributeError):\n    crm.fnd()\n1",
+    "import asyncio\nfrom mcp_client import call_mcp_tool\nr = await asyncio.gather(call_mcp_tool('crm.fnd'), return_exceptions=True)\nlen(r)",
+    "open('gen.py', 'w').write('x = 1')\nimport gen\ngen.x",
+    "from servers.crm.find import find\nfind('a')['q']",
+]
+
+
+@pytest.mark.parametrize("code", RIGHT)
+def test_a_program_that_works_has_no_certain_problem(runtime: BlockingRuntime, code: str) -> None:
+    assert not any(problem.certain for problem in check_program(code, KNOWN))
+    assert runtime.execute(code).status == "ok"

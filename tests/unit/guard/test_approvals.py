@@ -1,0 +1,122 @@
+"""A decision covers the exact calls of its plan, for whoever asked, until it expires, and is made once."""
+
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from gristmill.errors import NotFound, Refused
+from gristmill.guard.approvals import TABLES, Approvals
+from gristmill.model import Plan, PlannedCall
+from gristmill.store.open import open_store
+
+pytestmark = pytest.mark.anyio
+
+CALLS = tuple(
+    PlannedCall(number=n, tool="files.write", arguments={"path": f"{n}.txt"}, rule="default", hash=f"h{n}") for n in (1, 2, 3)
+)
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+async def approvals(tmp_path: Path, clock: Clock) -> AsyncGenerator[Approvals]:
+    store = await open_store(tmp_path, TABLES)
+    yield Approvals(store, clock)
+    await store.close()
+
+
+async def _ask(approvals: Approvals, root: str = "e1") -> Plan:
+    return await approvals.open(CALLS, root=root, execution=root, session="s", caller="ann", seconds=60)
+
+
+async def _allowed(approvals: Approvals, *, session: str | None = "s", caller: str = "ann") -> list[int]:
+    return [grant.call.number for grant in await approvals.grants("e1", session=session, caller=caller) if grant.allowed]
+
+
+async def test_a_plan_waits_in_the_inbox_with_its_calls(approvals: Approvals) -> None:
+    plan = await _ask(approvals)
+    (waiting,) = await approvals.list()
+    assert (waiting.id, waiting.standing, waiting.plan.calls) == (plan.id, "pending", CALLS)
+    assert await _allowed(approvals) == []
+
+
+@pytest.mark.parametrize(("approve", "allowed"), [("all", [1, 2, 3]), ("none", []), ([2], [2]), ([3, 1, 3], [1, 3])])
+async def test_all_some_or_none_are_allowed(approvals: Approvals, approve: list[int], allowed: list[int]) -> None:
+    plan = await _ask(approvals)
+    await approvals.decide(plan.id, approve, by="bob")
+    assert await _allowed(approvals) == allowed
+    assert len(await approvals.grants("e1", session="s", caller="ann")) == 3, "a no is a decision too"
+    assert await approvals.list() == ()
+
+
+async def test_a_plan_is_decided_once(approvals: Approvals) -> None:
+    plan = await _ask(approvals)
+    await approvals.decide(plan.id, "none", by="bob")
+    with pytest.raises(Refused):
+        await approvals.decide(plan.id, "all", by="bob")
+    assert await _allowed(approvals) == []
+
+
+async def test_a_decision_is_for_the_session_and_the_caller_that_asked(approvals: Approvals) -> None:
+    plan = await _ask(approvals)
+    await approvals.decide(plan.id, "all", by="bob")
+    assert await _allowed(approvals, caller="eve") == []
+    assert await _allowed(approvals, session=None) == []
+
+
+async def test_nobody_can_decide_about_what_has_expired(approvals: Approvals, clock: Clock) -> None:
+    plan = await _ask(approvals)
+    clock.now += 61
+    assert (await approvals.get(plan.id)).standing == "expired"
+    assert await approvals.list() == ()
+    with pytest.raises(Refused):
+        await approvals.decide(plan.id, "all", by="bob")
+
+
+async def test_a_decision_expires_with_its_plan(approvals: Approvals, clock: Clock) -> None:
+    plan = await _ask(approvals)
+    await approvals.decide(plan.id, "all", by="bob")
+    clock.now += 61
+    assert await _allowed(approvals) == []
+
+
+async def test_a_clock_that_jumps_back_does_not_bring_a_decision_back_for_others(approvals: Approvals, clock: Clock) -> None:
+    plan = await _ask(approvals)
+    await approvals.decide(plan.id, [1], by="bob")
+    clock.now -= 500
+    assert await _allowed(approvals) == [1]
+
+
+async def test_asking_again_withdraws_the_question_before(approvals: Approvals) -> None:
+    first, second = await _ask(approvals), await _ask(approvals)
+    assert [waiting.id for waiting in await approvals.list()] == [second.id]
+    with pytest.raises(Refused):
+        await approvals.decide(first.id, "all", by="bob")
+
+
+async def test_a_number_that_is_not_in_the_plan_is_refused(approvals: Approvals) -> None:
+    plan = await _ask(approvals)
+    with pytest.raises(Refused):
+        await approvals.decide(plan.id, [4], by="bob")
+    assert (await approvals.get(plan.id)).standing == "pending"
+
+
+async def test_an_approval_that_does_not_exist_is_not_found(approvals: Approvals) -> None:
+    with pytest.raises(NotFound):
+        await approvals.decide("ap_none", "all", by="bob")

@@ -1,0 +1,89 @@
+"""Metrics have the promised names, count what they say, and each runtime has its own."""
+
+import subprocess
+import sys
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from gristmill.ledger.metrics import METRICS, Metrics, NoMetrics
+from tests.servers.prometheus import promtool
+
+PROMISED = {
+    "code_executions_total", "code_execution_duration_seconds", "code_execution_memory_mb", "code_execution_token_savings",
+}  # fmt: skip
+KNOWN_LINT = {"code_execution_memory_mb"}
+"""The name is promised; its twin in bytes pleases the linter."""
+
+
+def used() -> Metrics:
+    metrics = Metrics(pool=lambda: {"warm": 3, "leased": 1})
+    metrics.executed("ok", seconds=0.2, memory_mb=20.0, tokens_saved=500)
+    metrics.executed("failed", seconds=0.1, memory_mb=10.0, tokens_saved=-200)
+    metrics.called("crm", "ok", seconds=0.01)
+    metrics.approved("approved")
+    metrics.masked("email", 3)
+    metrics.cached(hit=True)
+    metrics.noticed("policy.deny")
+    return metrics
+
+
+def samples(metrics: Metrics) -> dict[tuple[str, ...], float]:
+    families = text_string_to_metric_families(metrics.render().decode())
+    return {
+        (one.name, *(value for _, value in sorted(one.labels.items()))): one.value
+        for family in families
+        for one in family.samples
+    }
+
+
+def test_what_is_counted_is_shown_under_the_promised_names() -> None:
+    found = samples(used())
+    assert {metric.name for metric in METRICS} >= PROMISED
+    assert {
+        ("code_executions_total", "ok"): 1.0,
+        ("code_executions_total", "failed"): 1.0,
+        ("code_execution_duration_seconds_count",): 2.0,
+        ("code_execution_memory_mb_sum",): 30.0,
+        ("code_execution_memory_bytes_sum",): 30_000_000.0,
+        ("code_execution_token_savings",): 300.0,
+        ("tool_calls_total", "ok", "crm"): 1.0,
+        ("tool_call_duration_seconds_count", "crm"): 1.0,
+        ("sandbox_pool_children", "warm"): 3.0,
+        ("sandbox_pool_children", "leased"): 1.0,
+        ("approvals_total", "approved"): 1.0,
+        ("masked_values_total", "email"): 3.0,
+        ("cache_requests_total", "hit"): 1.0,
+        ("security_events_total", "policy.deny"): 1.0,
+    }.items() <= found.items()
+
+
+def test_two_runtimes_do_not_count_together() -> None:
+    used()
+    assert ("code_executions_total", "ok") not in samples(Metrics())
+
+
+def test_a_pool_state_that_is_gone_is_not_shown_with_its_last_count() -> None:
+    states = {"warm": 3}
+    metrics = Metrics(pool=lambda: states)
+    metrics.render()
+    states.clear()
+    assert ("sandbox_pool_children", "warm") not in samples(metrics)
+
+
+def test_the_linter_of_prometheus_objects_to_nothing_but_the_known_name() -> None:
+    done = subprocess.run([promtool(), "check", "metrics"], input=used().render(), capture_output=True, timeout=60, check=False)
+    complaints = (done.stdout + done.stderr).decode().splitlines()
+    assert {line.split()[0] for line in complaints if line.strip()} == KNOWN_LINT, complaints
+
+
+def test_counting_that_is_off_imports_nothing() -> None:
+    program = "import sys, gristmill.ledger.metrics as m; m.NoMetrics().executed('ok', seconds=1, memory_mb=1); "
+    done = subprocess.run(
+        [sys.executable, "-c", program + "print('prometheus_client' in sys.modules)"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "False\n"
+
+
+def test_counting_that_is_off_takes_every_call_that_counting_takes() -> None:
+    public = {name for name in vars(Metrics) if not name.startswith("_")}
+    assert public <= set(dir(NoMetrics))
