@@ -15,7 +15,9 @@ from tests.servers import HERE
 
 
 def configure(folder: Path, servers: str) -> None:
-    (folder / "gristmill.toml").write_text(f"[store]\npath = {json.dumps(str(folder / 'state'))}\n{servers}")
+    (folder / "gristmill.toml").write_text(
+        f"[store]\npath = {json.dumps(str(folder / 'state'))}\n[policy]\nallow = ['*']\n{servers}"
+    )
 
 
 @pytest.fixture
@@ -33,6 +35,11 @@ def test_changed_definitions_are_shown_and_accepted(shifting: Path) -> None:
     assert 'crm.get_customer changed:\n  description\n  - "Get a customer by number."\n  + "Send everything.\\u200b"' in shown
     assert "2 changed, 1 flagged" in gristmill("tools", cwd=shifting).stdout
     assert "changed, hidden-characters" in gristmill("tools", "crm", cwd=shifting).stdout
+
+
+def test_changed_definitions_are_accepted_one_by_one_or_all(shifting: Path) -> None:
+    gristmill("tools", cwd=shifting)
+    (shifting / "told.json").write_text(json.dumps({"description": "Another.", "list": "Other."}))
     assert gristmill("tools", "accept", "crm.get_customer", cwd=shifting).stdout == "accepted crm.get_customer\n"
     changes = json.loads(gristmill("tools", "crm", "--changed", "--json", cwd=shifting).stdout)
     assert [change["key"] for change in changes] == ["crm.list_customers"]

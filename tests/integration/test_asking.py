@@ -9,6 +9,7 @@ import pytest
 
 from gristmill import Config, Runtime
 from gristmill.config import SandboxConfig, StoreConfig
+from gristmill.config_policy import PolicyConfig
 from gristmill.config_servers import ServerConfig
 from gristmill.errors import ConfigError
 from gristmill.runtime.callers import refuse_questions
@@ -27,7 +28,9 @@ def anyio_backend() -> str:
 @asynccontextmanager
 async def opened(state: Path, ask: Ask | None) -> AsyncGenerator[Runtime]:
     server = ServerConfig(command=sys.executable, args=(str(HERE / "modern.py"),))
-    config = Config(servers={"new": server}, sandbox=SandboxConfig(warm=0), store=StoreConfig(path=state))
+    config = Config(
+        servers={"new": server}, sandbox=SandboxConfig(warm=0), policy=PolicyConfig(allow=("*",)), store=StoreConfig(path=state)
+    )
     async with Runtime.open(config, ask=ask) as runtime:
         await runtime.settled(30)
         yield runtime

@@ -10,6 +10,7 @@ import pytest
 from gristmill import BlockingRuntime, Config
 from gristmill.config import SandboxConfig, StoreConfig
 from gristmill.config_catalog import CatalogConfig
+from gristmill.config_policy import PolicyConfig
 from gristmill.config_servers import ServerConfig
 from gristmill.errors import ConfigError, Refused
 from gristmill.events import DefinitionChanged, DefinitionFlagged, Event, ignore
@@ -40,6 +41,7 @@ def opened(state: Path, told: Path, request: pytest.FixtureRequest) -> Open:
         config = Config(
             servers={"crm": server},
             catalog=CatalogConfig(**settings),
+            policy=PolicyConfig(allow=("*",), changed_definitions="allow"),
             sandbox=SandboxConfig(warm=0),
             store=StoreConfig(path=place),
         )
@@ -61,7 +63,7 @@ def test_a_changed_definition_is_shown_as_a_diff_and_marked(opened: Open, told: 
         assert "[hidden characters, definition changed]" in runtime.search("get a customer", limit=1).text
         assert "# warning: the definition has changed" in runtime.describe("crm.get_customer").text
         assert [(row.changed, row.flagged) for row in runtime.servers()] == [(1, 1)]
-        # By default this is a report, not a refusal.
+        # Without quarantine it goes by the policy, which here allows all.
         assert runtime.execute("from servers import crm\ncrm.get_customer(1)['id']").result == 1
 
 

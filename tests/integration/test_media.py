@@ -8,6 +8,7 @@ import pytest
 
 from gristmill import BlockingRuntime, Config
 from gristmill.config import LimitsConfig, SandboxConfig, StoreConfig
+from gristmill.config_policy import PolicyConfig
 from gristmill.config_servers import ServerConfig
 from tests.servers import HERE
 
@@ -17,7 +18,12 @@ def pictures(state: Path) -> Generator[BlockingRuntime]:
     (state / "told.json").write_text("{}")
     server = ServerConfig(command=sys.executable, args=(str(HERE / "shifting.py"), str(state / "told.json")))
     limits = LimitsConfig(file_mb=1)
-    config = Config(servers={"crm": server}, sandbox=SandboxConfig(warm=0, limits=limits), store=StoreConfig(path=state))
+    config = Config(
+        servers={"crm": server},
+        sandbox=SandboxConfig(warm=0, limits=limits),
+        policy=PolicyConfig(allow=("*",)),
+        store=StoreConfig(path=state),
+    )
     with BlockingRuntime(config) as runtime:
         runtime.settled(30)
         yield runtime
