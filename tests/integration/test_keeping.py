@@ -262,6 +262,21 @@ me_saved = save(me)
     run(test)
 
 
+@pytest.mark.requirement("T46")
+def test_two_tenants_with_the_same_names_share_neither_interpreter_nor_files_nor_values_nor_skills(home: Path) -> None:
+    async def test() -> None:
+        leave = "x = 1\nopen('f', 'w').close()\nfrom session import kv\nkv['k'] = 1\ndef f():\n    'Doc.'\nfrom skills import save\nsave(f, level='user')"
+        look = "import os, skills\nfrom session import kv\n['x' in globals(), os.listdir('.'), kv.keys(), [s['name'] for s in skills.list()]]"
+        async with opened(home) as runtime:
+            value(await runtime.execute(leave, session="work", tenant="a", caller="ann"))
+            found = [
+                value(await runtime.execute(look, session="work", tenant=tenant, caller="ann")) for tenant in ("b", "a", "local")
+            ]
+        assert found == [[False, [], [], []], [True, ["f"], ["k"], ["f"]], [False, [], [], []]]
+
+    run(test)
+
+
 Answer = tuple[str, Any]
 
 
