@@ -17,7 +17,6 @@ class Requirement:
     deferred: str | None = None
 
 
-_CATALOG = "belongs to the catalogue and the servers; tested with that room"
 _HTTP = "belongs to the HTTP door, which does not exist yet"
 _GUARD = "belongs to policy and redaction, which do not exist yet"
 
@@ -50,7 +49,7 @@ REQUIREMENTS = (
     _threat(21, "replays, floods and calls after the end change nothing"),
     _threat(22, "a run cannot speak for another: identity is the channel"),
     _threat(23, "nothing that a guest sends is unpickled or evaluated"),
-    _threat(24, "arguments are validated against the tool's schema before they leave", _CATALOG),
+    _threat(24, "arguments are validated against the tool's schema before they leave"),
     _threat(25, "status, limits, counts and isolation are the host's findings, not the guest's words"),
     _threat(26, "nothing of one run is there for the next"),
     _threat(27, "the template cannot be touched or poisoned"),
@@ -62,14 +61,18 @@ REQUIREMENTS = (
     _threat(
         33, "control characters and markup in output are harmless where they are shown", "belongs to the doors, which show it"
     ),
-    _threat(34, "hostile tool definitions never become code", _CATALOG),
-    _threat(35, "hostile tool names never become paths", _CATALOG),
-    _threat(36, "hostile schemas cost neither time nor network", _CATALOG),
-    _threat(37, "catalogue floods and misbehaving servers are bounded", _CATALOG),
+    _threat(34, "hostile tool definitions never become code"),
+    _threat(35, "hostile tool names never become paths"),
+    _threat(36, "hostile schemas cost neither time nor network"),
+    _threat(37, "catalogue floods and misbehaving servers are bounded"),
     _threat(38, "a changed or shadowing definition is noticed"),
     _threat(39, "tool results reach the model only as marked, capped values", _GUARD),
-    _threat(40, "servers cannot phish for tokens or make the gateway fetch addresses", _CATALOG),
-    _threat(41, "stdio servers run in a profile of their own", _CATALOG),
+    _threat(40, "servers cannot phish for tokens or make the gateway fetch addresses"),
+    _threat(
+        41,
+        "stdio servers run in a profile of their own",
+        "servers have a minimal environment and a process group of their own, no sandbox",
+    ),
     _threat(42, "no HTTP request works without a token", _HTTP),
     _threat(43, "a web page cannot drive a local gateway", _HTTP),
     _threat(44, "hostile HTTP is refused within bounds", _HTTP),

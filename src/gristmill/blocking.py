@@ -10,12 +10,15 @@ from anyio import to_thread
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from gristmill.catalog.found import DetailLevel, ServerSummary
+from gristmill.catalog.pins import Change
 from gristmill.catalog.render import BUDGET_TOKENS
+from gristmill.catalog.scan import Finding
 from gristmill.config import Config
 from gristmill.events import Emit, ignore
 from gristmill.model import Budget, Isolation, Json, Limits, Outcome, Plan, Strategy, Tool
 from gristmill.runtime.discover import Described, Found, Language, ServerRow
 from gristmill.runtime.runtime import Approval, Runtime
+from gristmill.upstream.base import Ask
 from gristmill.upstream.inproc import Function
 
 T = TypeVar("T")
@@ -24,8 +27,11 @@ T = TypeVar("T")
 class BlockingRuntime(AbstractContextManager["BlockingRuntime"]):
     """``Runtime`` for code without an event loop: ``with BlockingRuntime() as runtime: runtime.execute("1 + 1")``."""
 
-    def __init__(self, config: Config | str | Path | None = None, *, tools: Mapping[str, Function] | None = None) -> None:
-        self._config, self._tools = config, tools
+    def __init__(
+        self, config: Config | str | Path | None = None, *, tools: Mapping[str, Function] | None = None, **options: Any
+    ) -> None:
+        """As ``Runtime.open``, whose other arguments are taken too; ``emit`` and ``ask`` are called from another thread."""
+        self._config, self._tools, self._options = config, tools, options
         self._stack = ExitStack()
         self._portal: BlockingPortal | None = None
         self._runtime: Runtime | None = None
@@ -33,7 +39,7 @@ class BlockingRuntime(AbstractContextManager["BlockingRuntime"]):
     def __enter__(self) -> "BlockingRuntime":
         with ExitStack() as stack:
             self._portal = stack.enter_context(start_blocking_portal())
-            opened = Runtime.open(self._config, tools=self._tools)
+            opened = Runtime.open(self._config, tools=self._tools, **self._options)
             self._runtime = stack.enter_context(self._portal.wrap_async_context_manager(opened))
             self._stack = stack.pop_all()
         return self
@@ -58,16 +64,17 @@ class BlockingRuntime(AbstractContextManager["BlockingRuntime"]):
         strategy: Strategy | None = None,
         approve: Callable[[Plan], Literal["all", "none"] | Sequence[int]] | None = None,
         emit: Emit = ignore,
+        ask: Ask | None = None,
     ) -> Outcome:
-        """As ``Runtime.execute``; ``emit`` and ``approve`` are called from another thread."""
+        """As ``Runtime.execute``; ``emit``, ``ask`` and ``approve`` are called from another thread."""
 
-        async def ask(plan: Plan) -> Literal["all", "none"] | Sequence[int]:
+        async def show(plan: Plan) -> Literal["all", "none"] | Sequence[int]:
             assert approve is not None
             return await to_thread.run_sync(approve, plan)
 
         return self._call(
             "execute", code, session=session, limits=limits, context=context, resume=resume, budget=budget, strategy=strategy,
-            approve=ask if approve else None, emit=emit,
+            approve=show if approve else None, emit=emit, ask=ask,
         )  # fmt: skip
 
     def pending_approvals(self) -> tuple[Approval, ...]:
@@ -86,9 +93,11 @@ class BlockingRuntime(AbstractContextManager["BlockingRuntime"]):
         limit: int = 5,
         server: str | None = None,
         budget_tokens: int = BUDGET_TOKENS,
+        session: str | None = None,
     ) -> Found:
         """As ``Runtime.search``."""
-        return self._call("search", query, detail_level=detail_level, limit=limit, server=server, budget_tokens=budget_tokens)
+        how = {"detail_level": detail_level, "limit": limit, "server": server, "budget_tokens": budget_tokens}
+        return self._call("search", query, **how, session=session)
 
     def list_servers(self) -> tuple[ServerSummary, ...]:
         """As ``Runtime.list_servers``."""
@@ -105,6 +114,18 @@ class BlockingRuntime(AbstractContextManager["BlockingRuntime"]):
     def servers(self) -> tuple[ServerRow, ...]:
         """As ``Runtime.servers``."""
         return self._call("servers")
+
+    def changes(self) -> tuple[Change, ...]:
+        """As ``Runtime.changes``."""
+        return self._call("changes")
+
+    def findings(self) -> tuple[Finding, ...]:
+        """As ``Runtime.findings``."""
+        return self._call("findings")
+
+    def accept(self, *, server: str | None = None, tool: str | None = None) -> tuple[str, ...]:
+        """As ``Runtime.accept``."""
+        return self._call("accept", server=server, tool=tool)
 
     def settled(self, seconds: float) -> None:
         """As ``Runtime.settled``."""

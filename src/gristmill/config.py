@@ -14,6 +14,7 @@ from typing import Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from gristmill.config_catalog import CatalogConfig
 from gristmill.config_guard import GuardConfig
 from gristmill.config_mask import FlowsConfig, MaskConfig
 from gristmill.config_policy import PolicyConfig
@@ -150,6 +151,8 @@ class Config(_Section):
 
     servers: ServersConfig = Field(default_factory=dict)
     """Tool servers by name. Empty offers no tools."""
+    catalog: CatalogConfig = CatalogConfig()
+    """What is learned about tools, and what happens to one that changes."""
     sandbox: SandboxConfig = SandboxConfig()
     """Where code runs."""
     mask: MaskConfig = MaskConfig()

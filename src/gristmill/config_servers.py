@@ -80,7 +80,7 @@ class ServerConfig(_Section):
     headers: dict[str, str] = Field(default_factory=dict[str, str])
     """Sent with every request to `url` or to the API of `openapi`."""
     oauth: OAuthConfig | None = None
-    """Log in with OAuth, once, through `gristmill.upstream.build.login`; a verb of the command line is to come."""
+    """Log in with OAuth, once, by `gristmill login NAME`; `{}` discovers everything."""
     openapi: str | None = None
     """Path or address of an OpenAPI 3 document; each operation becomes a tool."""
     base_url: str | None = None

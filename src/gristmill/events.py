@@ -60,7 +60,37 @@ class ToolsListed:
     tools: int
 
 
-Event = OutputWritten | CallStarted | CallFinished | CallProgressed | ServerChanged | ToolsListed
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolsChanged:
+    """The catalogue is another one: keys that came, went, or have another definition than before."""
+
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DefinitionChanged:
+    """A tool's definition is not the one that was accepted; ``places`` says where they differ."""
+
+    tool: str
+    places: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DefinitionFlagged:
+    """A definition carries hidden characters or speaks of another server's tools: a reason to look, not a verdict."""
+
+    tool: str
+    rule: str
+    place: str
+    shown: str
+
+
+Event = (
+    OutputWritten | CallStarted | CallFinished | CallProgressed | ServerChanged | ToolsListed
+    | ToolsChanged | DefinitionChanged | DefinitionFlagged
+)  # fmt: skip
 Emit = Callable[[Event], None]
 
 

@@ -203,6 +203,8 @@ class ToolResult:
 
     value: Json
     is_error: bool = False
+    files: Mapping[str, bytes] = field(default_factory=dict[str, bytes], repr=False)
+    """Files for the workspace, by their path in it, that ``value`` refers to."""
     planned: int | None = None
     """The call was not made: it is this number in a plan, and the code gets a stand-in."""
 

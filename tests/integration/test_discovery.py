@@ -71,6 +71,7 @@ def test_what_search_shows_can_be_run(runtime: BlockingRuntime) -> None:
     assert result(runtime, f"{line}\nget(7)") == {"number": 7}
 
 
+@pytest.mark.requirement("T24")
 def test_wrong_arguments_do_not_leave(runtime: BlockingRuntime) -> None:
     outcome = runtime.execute(
         "from servers import crm\nfrom mcp_client import ToolError\ntry:\n    crm.get('7')\nexcept ToolError as e:\n    r = [e.code, str(e)]\nr"

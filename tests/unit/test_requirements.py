@@ -9,7 +9,7 @@ from tests.requirements import REQUIREMENTS
 TESTS = Path(__file__).parents[1]
 
 
-def _named(function: ast.FunctionDef) -> set[str]:
+def _named(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
     """The requirements that a test's markers name."""
     found: set[str] = set()
     for decorator in function.decorator_list:
@@ -22,7 +22,7 @@ def _tests(folder: Path) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for path in sorted(folder.rglob("test_*.py")):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
                 found[f"{path.stem}::{node.name}"] = _named(node)
     return found
 

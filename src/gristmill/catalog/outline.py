@@ -11,7 +11,17 @@ from gristmill.catalog.annotations import annotation, docstring, function, recor
 from gristmill.catalog.catalog import Catalog
 from gristmill.catalog.loose import parameters
 from gristmill.catalog.render import SKILLS
-from gristmill.catalog.stubs import UNTYPABLE, Stub, checked_source, stub_arguments, stub_doc, stub_of, untyped_stub
+from gristmill.catalog.stubs import (
+    UNTYPABLE,
+    LearnedResult,
+    Stub,
+    calls_text,
+    checked_source,
+    stub_arguments,
+    stub_doc,
+    stub_of,
+    untyped_stub,
+)
 from gristmill.catalog.typescript import typescript_of
 from gristmill.catalog.typetree import Field, Record
 from gristmill.model import Tool
@@ -21,39 +31,44 @@ _SHORT = str | bool | int | float
 _T = TypeVar("_T")
 
 
-def signature_line(catalog: Catalog, tool: Tool) -> str:
+def signature_line(catalog: Catalog, tool: Tool, learned: LearnedResult | None = None) -> str:
     """``search_issues(query: str, state: Literal['open', 'closed'] = 'open') -> list[Issue]``."""
-    return _readable(catalog, tool, _signature)
+    return _readable(catalog, tool, _signature, learned)
 
 
-def type_lines(catalog: Catalog, tool: Tool) -> list[str]:
+def type_lines(catalog: Catalog, tool: Tool, learned: LearnedResult | None = None) -> list[str]:
     """``Issue = {number: int, title: str, closed_by?: str}`` for every type that the signature names."""
-    return _readable(catalog, tool, lambda stub: [_record(each) for each in (*stub.parameters.records, *stub.result.records)])
+    return _readable(catalog, tool, _types, learned)
 
 
-def python_text(catalog: Catalog, tool: Tool) -> str:
+def python_text(catalog: Catalog, tool: Tool, learned: LearnedResult | None = None) -> str:
     """The import, the types, and the function with its whole documentation."""
     module, name = catalog.modules[tool.server], catalog.functions[tool.key]
     home = SKILLS if tool.server == SKILLS else f"servers.{module}"
-    return f"from {home} import {name}\n\n{_readable(catalog, tool, _source)}"
+    return f"from {home} import {name}\n\n{_readable(catalog, tool, _source, learned)}"
 
 
-def typescript_text(catalog: Catalog, tool: Tool) -> str:
+def typescript_text(catalog: Catalog, tool: Tool, learned: LearnedResult | None = None) -> str:
     """The same as TypeScript declarations."""
-    return _readable(catalog, tool, typescript_of)
+    return _readable(catalog, tool, typescript_of, learned)
 
 
-def _readable(catalog: Catalog, tool: Tool, write: Callable[[Stub], _T]) -> _T:
+def _readable(catalog: Catalog, tool: Tool, write: Callable[[Stub], _T], learned: LearnedResult | None) -> _T:
     name = catalog.functions[tool.key]
     try:
-        return write(stub_of(tool, name))
+        return write(stub_of(tool, name, learned))
     except UNTYPABLE:
         return write(untyped_stub(tool, name))
 
 
 def _signature(stub: Stub) -> str:
     arguments = ast.unparse(stub_arguments(stub, _defaults(stub)))
-    return f"{stub.function}({arguments}) -> {ast.unparse(annotation(stub.result.type))}"
+    learned = f"  # result learned from {calls_text(stub.learned_calls)}" if stub.learned_calls else ""
+    return f"{stub.function}({arguments}) -> {ast.unparse(annotation(stub.result.type))}{learned}"
+
+
+def _types(stub: Stub) -> list[str]:
+    return [_record(each) for each in (*stub.parameters.records, *stub.result.records)]
 
 
 def _source(stub: Stub) -> str:

@@ -130,7 +130,7 @@ def load_pins(path: Path) -> Pins:
         ConfigError: the file is damaged. Starting afresh would accept whatever servers say now, so that is not done.
     """
     try:
-        return pins_from_json(json.loads(path.read_text(encoding="ascii")))
+        return pins_from_json(json.loads(path.read_bytes()))
     except FileNotFoundError:
         return Pins()
     except (OSError, ValueError, ConfigError):

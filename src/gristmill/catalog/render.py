@@ -38,6 +38,8 @@ class Writing:
     types: Callable[[Tool], Sequence[str]] = lambda _: ()
     """Lines that explain the types which the signature only names."""
     count: Callable[[str], int] = bytes_per_three
+    mark: Callable[[Tool], str] = lambda _: ""
+    """A short warning about the tool, such as ``hidden characters``; empty for most."""
 
 
 def render(
@@ -95,17 +97,23 @@ def _told_apart(hits: Sequence[Hit], how: Writing) -> Writing:
 
 def _ways(tool: Tool, how: Writing, steps: int) -> list[str]:
     """The tool written ever more fully: key, doc, folded and whole signature, its types, its parameters."""
-    key, doc = _cut(_visible(tool.key), _LINE_CHARS), one_line(tool.description)
-    unsigned = [key, f"{key}  # {doc}" if doc else key]
+    key, doc, mark = _bare(tool), one_line(tool.description), how.mark(tool)
+    if mark:
+        key, doc = f"{key}  # [{mark}]", f"[{mark}] {doc}"
+    unsigned = [key, f"{_bare(tool)}  # {doc}" if doc else key]
     if steps <= _UNSIGNED:
         return unsigned[:steps]
     heading = f"# {doc}\n" if doc else ""
     folded, left_out = _folded(tool)
-    rest = f"  # {left_out} more: describe([{json.dumps(key)}])" if left_out else ""
+    rest = f"  # {left_out} more: describe([{json.dumps(_bare(tool))}])" if left_out else ""
     whole = f"{heading}{how.signature(tool)}"
     typed = whole + "".join(f"\n    # {_cut(_visible(line), _LINE_CHARS)}" for line in how.types(tool))
     lines = (f"\n    # {one_line(name, 80)}: {one_line(text, 100)}" for name, text in described(tool).items())
     return [*unsigned, f"{heading}{how.signature(folded)}{rest}", whole, typed, f"{typed}{''.join(lines)}"]
+
+
+def _bare(tool: Tool) -> str:
+    return _cut(_visible(tool.key), _LINE_CHARS)
 
 
 def _folded(tool: Tool) -> tuple[Tool, int]:

@@ -1,15 +1,17 @@
 """Signs of poison in definitions: hidden characters, and text about other servers' tools. It flags, never decides."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, cast
 
 from gristmill.catalog.catalog import Catalog, definition
+from gristmill.catalog.loose import mapping, sequence
 from gristmill.catalog.text import hidden_runs, one_line
 from gristmill.model import Json, Tool
 
 Rule = Literal["hidden-characters", "foreign-tool"]
+_RULES = ("hidden-characters", "foreign-tool")
 
 MAX_FINDINGS = 10
 
@@ -33,6 +35,21 @@ def scan(catalog: Catalog) -> tuple[Finding, ...]:
     for tool in catalog:
         findings = _scan_tool(tool, owners)
         found += [finding for finding, _ in zip(findings, range(MAX_FINDINGS), strict=False)]
+    return tuple(found)
+
+
+def findings_to_json(findings: Iterable[Finding]) -> list[dict[str, Json]]:
+    """Findings as JSON."""
+    return [{"key": each.key, "rule": each.rule, "place": each.place, "shown": each.shown} for each in findings]
+
+
+def findings_from_json(value: Json) -> tuple[Finding, ...]:
+    """The reverse of `findings_to_json`; what is not understood is left out."""
+    found: list[Finding] = []
+    for entry in sequence(value):
+        each = mapping(entry)
+        if each.get("rule") in _RULES and {"key", "place", "shown"} <= each.keys():
+            found.append(Finding(key=str(each["key"]), rule=each["rule"], place=str(each["place"]), shown=str(each["shown"])))
     return tuple(found)
 
 

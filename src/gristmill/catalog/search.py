@@ -125,7 +125,7 @@ class Index:
 
 
 def _name(kind: RankerKind) -> str:
-    return getattr(kind, "__qualname__", type(kind).__qualname__)
+    return str(getattr(kind, "name", None) or getattr(kind, "__qualname__", type(kind).__qualname__))
 
 
 def _best(scores: NDArray[np.float32], eligible: NDArray[np.int64], limit: int) -> list[int]:

@@ -1,9 +1,13 @@
 """Typed modules as real files: one folder per version of the catalog, never changed once it is there."""
 
 import hashlib
+import importlib.util
+import math
 import os
+import py_compile
 import re
 import shutil
+import sys
 import tempfile
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -25,6 +29,7 @@ def write_stubs(catalog: Catalog, folder: Path, learned: Mapping[str, LearnedRes
     known = learned or {}
     target = folder / stubs_version(catalog, known)
     if target.is_dir():
+        os.utime(target)  # it is in use: old ones are removed
         return target
     (folder / _CACHE).mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(prefix=".draft-", dir=folder))
@@ -37,11 +42,14 @@ def write_stubs(catalog: Catalog, folder: Path, learned: Mapping[str, LearnedRes
     return target
 
 
-def forget_stubs(folder: Path, *, keep: Collection[Path]) -> None:
-    """Remove the versions below ``folder`` that are not in ``keep``. A version that a jail still shows must be kept."""
+def forget_stubs(folder: Path, *, keep: Collection[Path], unused_since: float = math.inf) -> None:
+    """Remove the versions below ``folder`` that are not in ``keep`` and that nobody wrote or asked for since.
+
+    A version that a jail still shows must be kept.
+    """
     kept = {path.name for path in keep} | {_CACHE}
     for entry in folder.iterdir():
-        if entry.name not in kept:
+        if entry.name not in kept and entry.is_dir() and entry.stat().st_mtime < unused_since:
             shutil.rmtree(entry, ignore_errors=True)
 
 
@@ -63,7 +71,11 @@ def _write_tree(catalog: Catalog, root: Path, learned: Mapping[str, LearnedResul
         _write(package / "__init__.py", server_package(server, tools))
         for function, tool in tools.items():
             source = _cached(root.parent / _CACHE, tool, catalog.hashes[tool.key], function, learned.get(tool.key))
-            os.link(source, package / f"{_checked(function)}.py")
+            place = package / f"{_checked(function)}.py"
+            os.link(source, place)
+            _link_byte_code(source, place)
+        _link_byte_code(None, package / "__init__.py")
+    _link_byte_code(None, servers / "__init__.py")
 
 
 def _cached(cache: Path, tool: Tool, definition: str, function: str, learned: LearnedResult | None) -> Path:
@@ -77,6 +89,18 @@ def _cached(cache: Path, tool: Tool, definition: str, function: str, learned: Le
             os.fchmod(descriptor, 0o444)
         os.replace(draft, path)
     return path
+
+
+def _link_byte_code(source: Path | None, place: Path) -> None:
+    """Byte code next to the source, since the jail sees both read-only; made once for each cached module."""
+    target = Path(importlib.util.cache_from_source(str(place)))
+    target.parent.mkdir(exist_ok=True)
+    made = source.with_suffix(f".{sys.implementation.cache_tag}.pyc") if source else target
+    if not made.exists():
+        mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
+        py_compile.compile(str(source or place), cfile=str(made), doraise=True, quiet=2, invalidation_mode=mode)
+    if source:
+        os.link(made, target)
 
 
 def _learned_digest(learned: LearnedResult) -> str:

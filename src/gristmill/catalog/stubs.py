@@ -145,9 +145,13 @@ def stub_doc(stub: Stub, *, with_parameters: bool = True) -> str:
 
 def _returned(stub: Stub) -> str:
     if stub.learned_calls:
-        calls = "1 call" if stub.learned_calls == 1 else f"{stub.learned_calls} calls"
-        return f"learned from {calls}, not declared by the server"
+        return f"learned from {calls_text(stub.learned_calls)}, not declared by the server"
     return describe_schema(stub.tool.output_schema)
+
+
+def calls_text(calls: int) -> str:
+    """``1 call``, ``2 calls``."""
+    return "1 call" if calls == 1 else f"{calls:,} calls"
 
 
 def _line(parameter: Parameter) -> str:

@@ -7,6 +7,7 @@ A frame is a four-byte length and a JSON array whose first element names it. Sev
 answers at once; whoever waits first reads for all. Nothing here is a defence: the host trusts no byte of it.
 """
 
+import binascii
 import itertools
 import json
 import os
@@ -48,6 +49,7 @@ class Channel:
         self._ids = itertools.count(1)
         self._buffer = bytearray()
         self._open = {}  # call id -> Pending
+        self.home = None  # the workspace, where files of results go
         self._orders = []  # frames from the host that answer no call
         self._turn = threading.Condition(threading.Lock())  # guards _open, _reading and Pending.done
         self._sending = threading.Lock()  # keeps frames whole
@@ -103,11 +105,23 @@ class Channel:
         if pending is None:
             return  # an answer to something that was not asked through us
         if message[0] == "value":
-            pending.settle(message[2], None)
+            pending.settle(message[2], self._write_files(message[3]) if len(message) > 3 else None)
         elif message[0] == "planned":
             pending.settle(Planned(message[2], pending.tool), None)
         else:
             pending.settle(None, ToolError(message[3], message[2]))
+
+    def _write_files(self, files):
+        """Put what came along with an answer into the workspace; returns the error if that cannot be done."""
+        try:
+            for name, text in files.items():
+                path = os.path.join(self.home or "", name)
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                with open(path, "wb") as file:
+                    file.write(binascii.a2b_base64(text))
+        except OSError as error:
+            return ToolError(f"the tool answered with files, and they cannot be written: {error}", "limit.workspace")
+        return None
 
     # -- calls ----------------------------------------------------------------------------------------------------------
 
@@ -182,6 +196,8 @@ class Channel:
 
     def branch(self, fd):
         """Speak on another socket from now on: we are a fork of the session that the old one belongs to."""
+        home = self.home
         self.close()
         self.__init__()
+        self.home = home
         self.open(fd)

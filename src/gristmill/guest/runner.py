@@ -96,6 +96,8 @@ class Runner:
 
     def _run(self, code, context, result_bytes, modules):
         tools.use_modules(modules)
+        if self.channel.home is None:
+            self.channel.home = os.getcwd()  # the workspace, before the code goes elsewhere
         if context:
             self.module.context = Context(context)
         report = self.execute(code, result_bytes)

@@ -9,6 +9,7 @@ from gristmill.catalog.found import DetailLevel
 from gristmill.catalog.render import BUDGET_TOKENS
 from gristmill.model import Handler, Tool, ToolCall, ToolResult
 from gristmill.runtime.discover import Discovery, Language
+from gristmill.runtime.learning import askers
 from gristmill.upstream.inproc import Inproc
 
 SkillsOf = Callable[[ToolCall], Awaitable[Sequence[Tool]]]
@@ -58,7 +59,7 @@ class AnswerDiscovery:
         ) -> str:
             found = await discovery.search(
                 query, detail_level=detail_level, limit=limit, server=server, budget_tokens=budget_tokens,
-                skills=await self._skills(),
+                skills=await self._skills(), who=askers(self._asking.get())[0],
             )  # fmt: skip
             return found.text or NOTHING
 

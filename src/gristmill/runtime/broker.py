@@ -1,7 +1,7 @@
 """The story of one tool call: through every layer, outermost first, to its server and back."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from gristmill.catalog.validate import Checker
@@ -16,6 +16,7 @@ from gristmill.runtime.answer_session import AnswerSession
 from gristmill.runtime.arguments import CheckArguments
 from gristmill.runtime.cache import Cache, UseAgain
 from gristmill.runtime.decide import Decide
+from gristmill.runtime.known import KnownTools
 from gristmill.runtime.library import Library
 from gristmill.runtime.names import ProperNames
 from gristmill.runtime.recorder import ExecutionRecord, Record
@@ -40,6 +41,7 @@ class Broker:
     """Servers whose tools are functions of the embedding application."""
     masks: Callable[[Run], MaskLayer | None]
     flows: Callable[[Run], FlowLayer | None]
+    known: KnownTools = field(default_factory=KnownTools)
 
     def layers(self, run: Run, record: ExecutionRecord) -> tuple[Layer, ...]:
         """What every call of ``run`` passes on its way out, outermost first.
@@ -54,10 +56,13 @@ class Broker:
             CheckArguments(self.library.find, self.checker, run.reveal),
             self.quota,
             self.flows(run),
+            self.known.hold_back,
             Decide(run, self.library.find, self._decide, self.policy.refusal),
             Replay(run, self.journal),
             UseAgain(run, self.cache),
+            self.known.learn,
             self.masks(run),
+            self.known.media,
         )
         return tuple(layer for layer in layers if layer is not None)
 

@@ -1,17 +1,16 @@
 """Config becomes opened rooms: the one composition root."""
 
 import asyncio
-import os
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 from gristmill.catalog.validate import Checker
 from gristmill.config import Config, SandboxConfig
-from gristmill.config_servers import RESERVED_NAMES
-from gristmill.errors import ConfigError, SandboxUnavailable
+from gristmill.errors import SandboxUnavailable
+from gristmill.events import Emit, ignore
 from gristmill.guard.policy import Policy
 from gristmill.guard.quota import Quota
 from gristmill.ledger.anomaly import Anomalies
@@ -23,12 +22,14 @@ from gristmill.runtime.answer import AnswerDiscovery
 from gristmill.runtime.answer_session import AnswerSession
 from gristmill.runtime.broker import Broker
 from gristmill.runtime.cache import Cache
+from gristmill.runtime.callers import Callers
 from gristmill.runtime.check import Checks
 from gristmill.runtime.desk import Desk
 from gristmill.runtime.discover import Discovery
 from gristmill.runtime.durable import Durable, open_durable
 from gristmill.runtime.keeping import Keeping
 from gristmill.runtime.library import Library
+from gristmill.runtime.opening import by_server, known_tools, open_discovery, open_library, open_servers, state_folder
 from gristmill.runtime.present import Presenter, Save
 from gristmill.runtime.recorder import Recorder
 from gristmill.runtime.rooms import Rooms
@@ -40,8 +41,10 @@ from gristmill.sandbox.packages import site_of
 from gristmill.sandbox.plan import Plan, plan
 from gristmill.sandbox.pool import LinuxPool, PoolOptions, jail_spec
 from gristmill.sandbox.probe import Offer, explain, probe
-from gristmill.upstream.base import Upstreams
-from gristmill.upstream.inproc import Function, Inproc
+from gristmill.upstream.base import Ask, Upstreams
+from gristmill.upstream.inproc import Function
+
+__all__ = ["open_discovery", "open_pool", "open_rooms"]
 
 NOBODY = 65_534
 
@@ -50,7 +53,13 @@ OpenSandboxes = Callable[[Config], AbstractAsyncContextManager[tuple[Pool, Kept]
 
 @asynccontextmanager
 async def open_rooms(
-    config: Config, tools: Mapping[str, Function], open_sandboxes: OpenSandboxes | None = None, *, serving: bool = False
+    config: Config,
+    tools: Mapping[str, Function],
+    open_sandboxes: OpenSandboxes | None = None,
+    *,
+    emit: Emit = ignore,
+    ask: Ask | None = None,
+    serving: bool = False,
 ) -> AsyncGenerator[Rooms]:
     """Open every room, and close them in the opposite order; ``open_sandboxes`` puts another sandbox in place of ours.
 
@@ -61,15 +70,16 @@ async def open_rooms(
         ConfigError: a package that code may import is not installed.
         StoreUnavailable: what must be kept cannot be.
     """
+    callers = Callers(emit, ask)
     async with (
-        _upstreams(config, tools) as upstreams,
-        _library(config, upstreams) as library,
+        open_servers(config, tools, callers) as upstreams,
+        open_library(config, upstreams, callers) as library,
         open_durable(config) as durable,
         (open_sandboxes or _sandboxes)(config) as (pool, kept),
     ):
-        rooms = _rooms(config, frozenset(_by_server(tools)), upstreams, library, durable, pool, kept, serving=serving)
+        rooms = _rooms(config, frozenset(by_server(tools)), upstreams, library, durable, pool, kept, serving=serving)
         try:
-            yield rooms
+            yield replace(rooms, callers=callers)
         finally:
             await rooms.recorder.accounts.settled()
 
@@ -88,7 +98,7 @@ def _rooms(
     broker = Broker(
         upstreams=upstreams, library=library, session=session, discovery=AnswerDiscovery(discovery, session.skills_of),
         policy=policy, quota=Quota(config.quota, time.monotonic), journal=durable.journal, cache=Cache(), checker=Checker(),
-        trusted=trusted, masks=shields.masks, flows=shields.flows,
+        trusted=trusted, masks=shields.masks, flows=shields.flows, known=known_tools(config, upstreams, library),
     )  # fmt: skip
     site = site_of(config.sandbox.venv, config.sandbox.packages, config.state_dir)
     return Rooms(
@@ -123,49 +133,6 @@ async def _sandboxes(config: Config) -> AsyncGenerator[tuple[Pool, Kept]]:
         await asyncio.gather(sweeper, return_exceptions=True)
         await kept.close()
         await pool.close()
-
-
-@asynccontextmanager
-async def open_discovery(config: Config) -> AsyncGenerator[Discovery]:
-    """Only what is needed to find tools: no sandbox is opened."""
-    async with _upstreams(config, {}) as upstreams, _library(config, upstreams) as library:
-        yield Discovery(upstreams, library)
-
-
-@asynccontextmanager
-async def _library(config: Config, upstreams: Upstreams) -> AsyncGenerator[Library]:
-    library = Library(upstreams, _folder(config.state_dir / "catalog"))
-    try:
-        yield library
-    finally:
-        await library.close()
-
-
-@asynccontextmanager
-async def _upstreams(config: Config, tools: Mapping[str, Function]) -> AsyncGenerator[Upstreams]:
-    """The configured servers, and the Python functions that the embedding application brought."""
-    ours = tuple(Inproc(server, named, cheap=True) for server, named in _by_server(tools).items())
-    if not config.servers:
-        yield Upstreams(ours)
-        return
-    # The MCP SDK takes half a second to import: a runtime without servers starts without it.
-    from gristmill.upstream.build import World, open_upstreams
-
-    world = World(environ=dict(os.environ), cache=_folder(config.state_dir / "upstreams"))
-    async with open_upstreams(config.servers, world, others=ours) as upstreams:
-        yield upstreams
-
-
-def _by_server(tools: Mapping[str, Function]) -> dict[str, dict[str, Function]]:
-    found: dict[str, dict[str, Function]] = {}
-    for key, function in tools.items():
-        server, _, name = key.partition(".")
-        if not server or not name:
-            raise ConfigError(f"a tool is named server.tool, not {key!r}")
-        if server in RESERVED_NAMES:
-            raise ConfigError(f"{key!r}: the name {server!r} is taken by Gristmill itself; choose another")
-        found.setdefault(server, {})[name] = function
-    return found
 
 
 async def open_pool(config: Config) -> LinuxPool:
@@ -215,9 +182,9 @@ def pool_options(config: Config) -> PoolOptions:
         concurrency=sandbox.concurrency,
         preload=(*sandbox.preload, *sandbox.preload_packages),
         site=site_of(sandbox.venv, sandbox.packages, state),
-        workspaces=_folder(state / "workspaces"),
-        scratch=_folder(state / "scratch"),
-        catalog=_folder(state / "catalog"),
+        workspaces=state_folder(state / "workspaces"),
+        scratch=state_folder(state / "scratch"),
+        catalog=state_folder(state / "catalog"),
         use_cgroups=sandbox.cgroups != "off",
         require_cgroups=sandbox.cgroups == "require",
         uid=NOBODY,
@@ -228,10 +195,3 @@ def pool_options(config: Config) -> PoolOptions:
 def keep_rules(sandbox: SandboxConfig) -> KeepRules:
     """How long sessions keep their interpreters."""
     return KeepRules(idle_seconds=sandbox.session_idle_seconds, most=sandbox.sessions_kept, memory_mb=sandbox.sessions_memory_mb)
-
-
-def _folder(path: Path) -> Path:
-    path.mkdir(parents=True, exist_ok=True)
-    if os.geteuid() == 0:
-        path.chmod(0o711)  # code runs as another user then: it may pass through, not look around
-    return path

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
@@ -12,9 +13,13 @@ from gristmill.catalog.catalog import Catalog
 from gristmill.catalog.found import DetailLevel, Hit, ServerSummary
 from gristmill.catalog.near import near_names
 from gristmill.catalog.outline import python_text, signature_line, type_lines, typescript_text
-from gristmill.catalog.render import BUDGET_TOKENS, SKILLS, Writing, bytes_per_three, render
+from gristmill.catalog.pins import Change
+from gristmill.catalog.render import BUDGET_TOKENS, SKILLS, Writing, bytes_per_three, one_line, render
+from gristmill.catalog.scan import Finding
+from gristmill.catalog.stubs import LearnedResult
 from gristmill.errors import NotFound
 from gristmill.model import Tool
+from gristmill.runtime.learning import OUTSIDE
 from gristmill.runtime.library import Library, Searchable
 from gristmill.runtime.skill_search import among_skills, by_words
 from gristmill.shaping.tokens import Count, token_counter
@@ -56,13 +61,18 @@ class ServerRow:
     tokens: int
     era: str | None = None
     error: str | None = None
+    changed: int = 0
+    """Tools whose definition is not the one that was accepted."""
+    flagged: int = 0
+    """Tools whose definition is suspicious."""
 
 
 class Discovery:
     """Every question about what tools there are."""
 
-    def __init__(self, upstreams: Upstreams, library: Library) -> None:
-        self._upstreams, self._library = upstreams, library
+    def __init__(self, upstreams: Upstreams, library: Library, *, count: Count | None = None) -> None:
+        """``count`` measures what an answer costs; by default it counts tokens, by a vocabulary that takes 0.1 s to load."""
+        self._upstreams, self._library, self._count = upstreams, library, count
         self._tokens: tuple[Catalog, Mapping[str, int]] | None = None
 
     async def search(
@@ -74,32 +84,42 @@ class Discovery:
         server: str | None = None,
         budget_tokens: int = BUDGET_TOKENS,
         skills: Sequence[Tool] = (),
+        who: str = OUTSIDE,
     ) -> Found:
         """The best tools for ``query``, best first, and as text of at most ``budget_tokens``; ``skills`` compete with them.
+
+        What ``who`` calls next rises for similar questions, if that is learned.
 
         Raises:
             NotFound: no such server; carries near names.
         """
         if server is not None and not (skills and server == SKILLS):
             server = self._server(server)
-        if not len(self._library.catalog) and not skills:
+        if not len(self._library.visible) and not skills:
             return Found(query=query, hits=(), text="")
         searchable = await self._library.searchable()
         budget = min(budget_tokens, MOST_TOKENS)
 
+        learned, usage = self._library.learned, self._library.usage
+
         def work() -> Found:
             place = among_skills(searchable, query, skills, server) if skills else searchable
-            hits = place.index.search(query, min(limit, MOST_HITS), server=server)
+            habits = usage.habits if usage else None
+            hits = place.index.search(query, min(limit, MOST_HITS), server=server, habits=habits)
             if not hits and server in (None, SKILLS):
                 hits = by_words(query, skills, min(limit, MOST_HITS))
-            text = render(hits, detail_level=detail_level, budget_tokens=budget, writing=_writing(searchable, place.catalog))
+            writing = _writing(searchable, place.catalog, learned, self._count)
+            text = render(hits, detail_level=detail_level, budget_tokens=budget, writing=writing)
             return Found(query=query, hits=tuple(hits), text=text)
 
-        return await asyncio.to_thread(work)
+        found = await asyncio.to_thread(work)
+        if usage is not None:
+            usage.asked(who, query, [hit.tool.key for hit in found.hits])
+        return found
 
     def list_servers(self) -> tuple[ServerSummary, ...]:
         """Every server and how many tools it has."""
-        catalog = self._library.catalog
+        catalog = self._library.visible
         return tuple(ServerSummary(name=each.name, tools=len(catalog.of_server(each.name))) for each in self._upstreams)
 
     def list_tools(self, server: str) -> tuple[Tool, ...]:
@@ -108,7 +128,7 @@ class Discovery:
         Raises:
             NotFound: no such server; carries near names.
         """
-        return self._library.catalog.of_server(self._server(server))
+        return self._library.visible.of_server(self._server(server))
 
     async def describe(
         self, keys: str | Sequence[str], *, language: Language = "python", skills: Sequence[Tool] = ()
@@ -118,20 +138,63 @@ class Discovery:
         Raises:
             UnknownTool: a key that nobody has; carries near names.
         """
-        catalog = self._library.catalog
         asked = [keys] if isinstance(keys, str) else list(keys)[:MOST_KEYS]
         known = Catalog.of(skills)
-        tools = tuple(known.get(key) if key in known else catalog.get(key) for key in asked)
-        write = typescript_text if language == "typescript" else python_text
-        texts = await asyncio.to_thread(
-            lambda: [write(known if tool.server == SKILLS else catalog, tool).rstrip() for tool in tools]
-        )
+        tools = tuple(known.get(key) if key in known else self._library.shown(key) for key in asked)
+        catalog, learned, warnings = self._library.visible, self._library.learned, await self._warnings()
+        write, comment = (typescript_text, "//") if language == "typescript" else (python_text, "#")
+
+        def text(tool: Tool) -> str:
+            warning = "".join(f"{comment} warning: {line}\n" for line in warnings.get(tool.key, ()))
+            return warning + write(known if tool.server == SKILLS else catalog, tool, learned.get(tool.key)).rstrip()
+
+        texts = await asyncio.to_thread(lambda: [text(tool) for tool in tools])
         return Described(tools=tools, text="\n\n\n".join(texts))
+
+    async def changes(self) -> tuple[Change, ...]:
+        """The tools whose definition is not the one that was accepted, and what differs."""
+        return await self._library.changes()
+
+    async def findings(self) -> tuple[Finding, ...]:
+        """What is suspicious in the definitions: hidden characters, talk of other servers' tools."""
+        return await self._library.findings()
+
+    async def accept(self, *, server: str | None = None, tool: str | None = None) -> tuple[str, ...]:
+        """Accept the definitions that have changed: all, those of one server, or one tool's; returns the keys.
+
+        Raises:
+            NotFound: no such server or tool; carries near names.
+        """
+        server = self._server(server) if server is not None else None
+        key = self._library.find(tool).key if tool is not None else None
+        wanted = [
+            change
+            for change in await self._library.changes()
+            if (server is None or change.key.startswith(f"{server}.")) and key in (None, change.key)
+        ]
+        return await self._library.accept({change.key: change.seen for change in wanted}) if wanted else ()
+
+    async def _warnings(self) -> Mapping[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for finding in await self._library.findings():
+            words = f"{finding.rule.replace('-', ' ')} in {finding.place}: {finding.shown}"
+            found.setdefault(finding.key, []).append(one_line(words))
+        for change in await self._library.changes():
+            places = ", ".join(edit.place for edit in change.edits)
+            found.setdefault(change.key, []).append(one_line(f"the definition has changed since it was accepted ({places})"))
+        return found
 
     async def servers(self) -> tuple[ServerRow, ...]:
         """One row per server, in the order of the configuration."""
         tokens = await self._definition_tokens()
-        return tuple(ServerRow(**asdict(status), tokens=tokens.get(status.name, 0)) for status in self._upstreams.status)
+        changed = Counter(change.key.partition(".")[0] for change in await self._library.changes())
+        flagged = Counter(key.partition(".")[0] for key in {finding.key for finding in await self._library.findings()})
+        return tuple(
+            ServerRow(
+                **asdict(status), tokens=tokens.get(status.name, 0), changed=changed[status.name], flagged=flagged[status.name]
+            )
+            for status in self._upstreams.status
+        )
 
     async def settled(self, seconds: float, *, again: bool = False) -> None:
         """Wait, no longer than ``seconds``, for the first listing of servers whose tools are not known yet.
@@ -163,18 +226,19 @@ class Discovery:
         return self._tokens[1]
 
 
-def _writing(searchable: Searchable, with_skills: Catalog) -> Writing:
+def _writing(searchable: Searchable, with_skills: Catalog, learned: Mapping[str, LearnedResult], count: Count | None) -> Writing:
     """Tools are written by the names of the whole snapshot, skills by those of the catalogue that holds them."""
 
     def home(server: str) -> Catalog:
         return with_skills if server == SKILLS else searchable.catalog
 
     return Writing(
-        signature=lambda tool: signature_line(home(tool.server), tool),
+        signature=lambda tool: signature_line(home(tool.server), tool, learned.get(tool.key)),
         function=lambda tool: home(tool.server).functions[tool.key],
         module=lambda server: home(server).modules[server],
-        types=lambda tool: type_lines(home(tool.server), tool),
-        count=_counter(),
+        types=lambda tool: type_lines(home(tool.server), tool, learned.get(tool.key)),
+        mark=lambda tool: searchable.marks.get(tool.key, ""),
+        count=count or _counter(),
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from gristmill.config import Config
 from gristmill.ledger.spent import Spent
 from gristmill.runtime.broker import Broker
+from gristmill.runtime.callers import Callers
 from gristmill.runtime.check import Checks
 from gristmill.runtime.desk import Desk
 from gristmill.runtime.discover import Discovery
@@ -37,6 +38,7 @@ class Rooms:
     present: Presenter
     recorder: Recorder
     spent: Spent
+    callers: Callers = field(default_factory=Callers)
     _with_tools: set[str] = field(default_factory=set[str])
 
     def may_rehearse(self, space: str, code: str) -> bool:

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from gristmill.catalog.found import DetailLevel, ServerSummary
+from gristmill.catalog.pins import Change
 from gristmill.catalog.render import BUDGET_TOKENS
+from gristmill.catalog.scan import Finding
 from gristmill.config import Config, load_config
 from gristmill.errors import ConfigError
 from gristmill.events import Emit, ignore
@@ -20,9 +22,11 @@ from gristmill.runtime.build import open_rooms
 from gristmill.runtime.discover import Described, Found, Language, ServerRow
 from gristmill.runtime.execute import Approve, execute
 from gristmill.runtime.keeping import Keeping, skills_in_sight
+from gristmill.runtime.learning import OUTSIDE
 from gristmill.runtime.rooms import Rooms
 from gristmill.runtime.stats import Stats, stats_of
 from gristmill.session.sessions import session_key
+from gristmill.upstream.base import Ask
 from gristmill.upstream.inproc import Function
 
 __all__ = ["Approval", "Runtime", "Session"]
@@ -64,18 +68,25 @@ class Runtime:
     @staticmethod
     @asynccontextmanager
     async def open(
-        config: Config | str | Path | None = None, *, tools: Mapping[str, Function] | None = None, serving: bool = False
+        config: Config | str | Path | None = None,
+        *,
+        tools: Mapping[str, Function] | None = None,
+        emit: Emit = ignore,
+        ask: Ask | None = None,
+        serving: bool = False,
     ) -> AsyncGenerator["Runtime"]:
         """Open what ``config`` (a value, a file, or ``gristmill.toml`` here) asks for; ``tools`` adds Python functions.
 
-        A runtime that is ``serving`` others counts metrics, and answers only when the record of what it did is kept.
+        ``emit`` hears of servers and of changed or suspicious tools, and of the calls of every execution. ``ask`` answers when a
+        server asks something in the middle of a call; without it servers are told that nobody can be asked. A runtime that is
+        ``serving`` others counts metrics, and answers only when the record of what it did is kept.
 
         Raises:
             ConfigError: the configuration cannot be used.
             SandboxUnavailable: the promised isolation cannot be had; nothing was started.
         """
         settings = config if isinstance(config, Config) else load_config(config)
-        async with open_rooms(settings, tools or {}, serving=serving) as rooms:
+        async with open_rooms(settings, tools or {}, emit=emit, ask=ask, serving=serving) as rooms:
             yield Runtime(rooms)
 
     @property
@@ -98,17 +109,19 @@ class Runtime:
         approve: Approve | None = None,
         emit: Emit = ignore,
         execution_id: str | None = None,
+        ask: Ask | None = None,
     ) -> Outcome:
         """Execute ``code``; whatever it does comes back as an outcome.
 
         ``limits`` may ask for less than the configuration allows, never for more. ``resume`` takes up an earlier execution:
         calls that succeeded in it are answered from its journal; without ``code`` its own is run again. ``approve`` is shown
         the plan when calls need approval; without it the outcome is ``awaiting_approval`` and carries the plan. ``emit`` hears
-        output and calls as they happen.
+        output and calls as they happen. ``ask`` answers the questions of servers about this execution's calls; the runtime must
+        have been opened with one, too.
 
         Raises:
             SandboxError: the sandbox, not the code, failed.
-            ConfigError: an unknown limit.
+            ConfigError: an unknown limit, or ``ask`` on a runtime that was opened without.
             NotFound: nothing is kept of the execution to resume.
             StoreUnavailable: what must be kept cannot be.
         """
@@ -124,7 +137,8 @@ class Runtime:
             budget=budget,
             strategy=strategy,
         )
-        return await execute(self._rooms, execution, emit, approve)
+        with self._rooms.callers.present(execution.id, emit, ask):
+            return await execute(self._rooms, execution, emit, approve)
 
     @property
     def approvals(self) -> Approvals:
@@ -160,15 +174,18 @@ class Runtime:
         limit: int = 5,
         server: str | None = None,
         budget_tokens: int = BUDGET_TOKENS,
+        session: str | None = None,
     ) -> Found:
         """The best tools for ``query``, from what is known now, as values and as text of at most ``budget_tokens``.
+
+        ``session`` says who asks: what it calls next rises for similar questions, if that is learned.
 
         Raises:
             NotFound: no such server; carries near names.
         """
         return await self._rooms.discovery.search(
             query, detail_level=detail_level, limit=limit, server=server, budget_tokens=budget_tokens,
-            skills=await skills_in_sight(self._rooms.keeping),
+            skills=await skills_in_sight(self._rooms.keeping), who=OUTSIDE if session is None else f"session {session}",
         )  # fmt: skip
 
     async def list_servers(self) -> tuple[ServerSummary, ...]:
@@ -195,6 +212,22 @@ class Runtime:
     async def servers(self) -> tuple[ServerRow, ...]:
         """How each server is: its state, its tools, its last error, the tokens of its definitions."""
         return await self._rooms.discovery.servers()
+
+    async def changes(self) -> tuple[Change, ...]:
+        """The tools whose definition is not the one that was accepted, and what differs."""
+        return await self._rooms.discovery.changes()
+
+    async def findings(self) -> tuple[Finding, ...]:
+        """What is suspicious in the definitions: hidden characters, talk of other servers' tools."""
+        return await self._rooms.discovery.findings()
+
+    async def accept(self, *, server: str | None = None, tool: str | None = None) -> tuple[str, ...]:
+        """Accept the definitions that have changed: all, those of one server, or one tool's; returns the keys.
+
+        Raises:
+            NotFound: no such server or tool; carries near names.
+        """
+        return await self._rooms.discovery.accept(server=server, tool=tool)
 
     async def settled(self, seconds: float) -> None:
         """Wait, no longer than ``seconds``, for the first listing of servers whose tools are not known yet."""

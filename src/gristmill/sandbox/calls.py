@@ -1,6 +1,7 @@
 """The tool calls of one run: counted, handed to the handler, answered. Identity comes from the channel, never from a frame."""
 
 import asyncio
+import base64
 from collections.abc import Callable
 
 import msgspec
@@ -81,6 +82,9 @@ def _value_frame(number: int, result: ToolResult) -> bytes:
     if result.planned is not None:
         return bridge.encode("planned", number, result.planned)
     try:
+        if result.files:
+            files = {name: base64.b64encode(content).decode("ascii") for name, content in result.files.items()}
+            return bridge.encode("value", number, result.value, files)
         return bridge.encode("value", number, result.value)
     except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
         return bridge.encode("error", number, "upstream.tool_failed", f"the tool's result is not JSON: {error}")

@@ -119,6 +119,9 @@ class Upstreams:
     def __iter__(self) -> Iterator[Upstream]:
         return iter(self._by_name.values())
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._by_name
+
     def __getitem__(self, name: str) -> Upstream:
         return self._by_name[name]
 

@@ -26,6 +26,7 @@ from gristmill.events import CallProgressed, Emit, ignore
 from gristmill.model import ToolCall
 from gristmill.upstream.base import Ask, InputAnswer, InputRequest
 from gristmill.upstream.repair import Mending
+from gristmill.upstream.world import always
 
 Era = Literal["legacy", "modern"]
 Mode = Literal["auto", "legacy"]
@@ -54,8 +55,9 @@ class Hooks:
 
     server: str
     emit: Emit
-    ask: Ask | None
-    changed: Callable[[], None]
+    heard: Callable[[str], bool] = always
+    ask: Ask | None = None
+    changed: Callable[[], None] = lambda: None
 
 
 class Connection:
@@ -115,9 +117,9 @@ class Connection:
                 self._hooks.changed()
 
     def _progress(self, current: _Call) -> ProgressFnT | None:
-        if self._hooks.emit is ignore:
-            return None  # asking for progress costs the server something, too
         call = current.call
+        if self._hooks.emit is ignore or not self._hooks.heard(call.execution):
+            return None  # asking for progress costs the server something, too
 
         async def report(progress: float, total: float | None, message: str | None) -> None:
             current.progressed += 1

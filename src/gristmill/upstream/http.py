@@ -17,7 +17,8 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CONNECTION_CLOSED
 
-from gristmill.upstream.translate import TOO_LARGE, one_line
+from gristmill.upstream.brief import one_line
+from gristmill.upstream.translate import TOO_LARGE
 
 _CONNECT_SECONDS = 10.0
 _QUIET_SECONDS = 300.0
@@ -181,7 +182,7 @@ def _refusal(status: int, code: int, message: str) -> httpx2.Response:
 
 def _explain(status: int) -> str:
     if status in (401, 403):
-        return f"HTTP {status}: a login or a token is needed; set headers or oauth"
+        return f"HTTP {status}: a token or a login is needed: set headers, or oauth = {{}} and run gristmill login"
     return f"HTTP {status}"
 
 

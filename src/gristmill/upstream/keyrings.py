@@ -35,6 +35,17 @@ class SystemKeyring:
         except self._module.errors.KeyringError as error:
             raise ConfigError(f"the keyring cannot be written: {type(error).__name__}") from None
 
+    def remove(self, service: str, name: str) -> None:
+        """Keep a secret no more.
+
+        Raises:
+            ConfigError: the keyring is locked or broken.
+        """
+        try:
+            self._module.delete_password(service, name)
+        except self._module.errors.KeyringError as error:
+            raise ConfigError(f"the keyring cannot be written: {type(error).__name__}") from None
+
 
 def find_keyring() -> SystemKeyring | None:
     """The keyring, or nothing on a host without a usable one."""

@@ -1,8 +1,6 @@
 """A server's tools, page by page and with caps: a flood of pages, tools or bytes ends at a limit, not in our memory."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import cast
 
 import msgspec
@@ -11,6 +9,7 @@ from mcp_types import ListToolsResult
 from mcp_types import Tool as WireTool
 
 from gristmill.model import Json, Tool
+from gristmill.upstream.admit import Filter
 
 _PAGES = 200
 _TOOLS = 10_000
@@ -18,20 +17,6 @@ _TOOL_BYTES = 512_000
 _ALL_BYTES = 64_000_000
 _DEPTH = 64
 _DESCRIPTION = 32_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Filter:
-    """Which of a server's tools are offered."""
-
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-
-    def admits(self, name: str) -> bool:
-        """Whether ``name`` is offered; an empty ``include`` offers all, ``exclude`` wins."""
-        if any(fnmatchcase(name, pattern) for pattern in self.exclude):
-            return False
-        return not self.include or any(fnmatchcase(name, pattern) for pattern in self.include)
 
 
 async def list_tools(client: Client, server: str, only: Filter) -> tuple[Tool, ...]:

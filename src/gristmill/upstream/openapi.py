@@ -1,5 +1,6 @@
 """An OpenAPI document is a server too: each operation becomes a tool, each call one HTTP request."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import anyio
@@ -9,13 +10,17 @@ import httpx2
 from gristmill.config_servers import ServerConfig
 from gristmill.errors import ConfigError, Error, ToolFailed, UpstreamUnavailable
 from gristmill.model import Json, Tool, ToolCall, ToolResult
+from gristmill.upstream.admit import Filter
 from gristmill.upstream.base import ServerStatus, State, check_known
+from gristmill.upstream.blobs import Blob
+from gristmill.upstream.brief import one_line
 from gristmill.upstream.http import Address, guarded_client
-from gristmill.upstream.listing import Filter
 from gristmill.upstream.operations import Operation, parse_document, read_operations
-from gristmill.upstream.results import Blob, text_to_value
+from gristmill.upstream.remember import Remembered
+from gristmill.upstream.results import text_to_value
 from gristmill.upstream.secrets import Secrets
-from gristmill.upstream.translate import one_line, translate
+from gristmill.upstream.terms import forget
+from gristmill.upstream.translate import translate
 
 _LONGEST_ERROR = 500
 _DOCUMENT_CAP = 16_000_000
@@ -24,10 +29,19 @@ _DOCUMENT_CAP = 16_000_000
 class OpenApi:
     """The operations of one document behind the face of an ``Upstream``."""
 
-    def __init__(self, name: str, config: ServerConfig, secrets: Secrets) -> None:
+    def __init__(
+        self,
+        name: str,
+        config: ServerConfig,
+        secrets: Secrets,
+        known: Remembered | None = None,
+        keep: Callable[[Remembered], None] = forget,
+    ) -> None:
         self._name = name
         self._config = config
         self._secrets = secrets
+        self._tools = known.tools if known else ()
+        self._keep = keep
         self._operations: dict[str, Operation] = {}
         self._base = ""
         self._error: str | None = None
@@ -44,12 +58,12 @@ class OpenApi:
     @property
     def tools(self) -> tuple[Tool, ...]:
         """One per operation."""
-        return tuple(operation.tool for operation in self._operations.values())
+        return self._tools
 
     @property
     def status(self) -> ServerStatus:
         """One row of a table."""
-        tools = len(self._operations)
+        tools = len(self._tools)
         return ServerStatus(name=self._name, kind="openapi", state=self._state, tools=tools, error=self._error)
 
     async def run(self) -> None:
@@ -98,6 +112,10 @@ class OpenApi:
         only = Filter(include=self._config.include, exclude=self._config.exclude)
         found = read_operations(document, self._name)
         self._operations = {operation.tool.name: operation for operation in found if only.admits(operation.tool.name)}
+        tools = tuple(operation.tool for operation in self._operations.values())
+        if tools != self._tools:
+            self._tools = tools
+            await anyio.to_thread.run_sync(self._keep, Remembered(tools=tools))
 
     async def _text(self, place: str) -> str:
         if not place.startswith(("http://", "https://")):

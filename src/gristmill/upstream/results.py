@@ -7,7 +7,6 @@ or array becomes data; images, audio and binary resources become a ``Blob``, whi
 import base64
 import binascii
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import cast
 
 import msgspec
@@ -25,20 +24,9 @@ from mcp_types import (
 
 from gristmill.errors import ToolFailed
 from gristmill.model import Json
-
-CONTENT_KEY = "_content"
-"""Where blobs and resources stand that came along with structured content."""
+from gristmill.upstream.blobs import CONTENT_KEY, Blob
 
 _LONGEST_ERROR = 2_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Blob:
-    """Bytes that are no text. ``uri`` is set when they came as a resource."""
-
-    data: bytes = field(repr=False)
-    mime: str
-    uri: str | None = None
 
 
 def to_value(result: CallToolResult) -> Json:

@@ -14,13 +14,14 @@ from gristmill.events import ServerChanged, ToolsListed
 from gristmill.model import Tool, ToolCall, ToolResult
 from gristmill.upstream.base import ServerStatus, State, check_known
 from gristmill.upstream.breaker import Breaker
+from gristmill.upstream.brief import one_line
 from gristmill.upstream.connection import Connection, Dial, Era, Hooks, Mode, open_connection
 from gristmill.upstream.listing import list_tools
 from gristmill.upstream.outputs import OutputChecks
 from gristmill.upstream.remember import Remembered
 from gristmill.upstream.results import to_value
 from gristmill.upstream.terms import Outside, Terms
-from gristmill.upstream.translate import SESSION_LOST, died_on_probe, is_lost, one_line, translate, wants_newer
+from gristmill.upstream.translate import SESSION_LOST, died_on_probe, is_lost, translate, wants_newer
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +38,7 @@ class Supervised:
         self._dial = dial
         self._terms = terms
         self._outside = outside
-        self._hooks = Hooks(server=name, emit=outside.emit, ask=outside.ask, changed=self._on_change)
+        self._hooks = Hooks(server=name, emit=outside.emit, heard=outside.heard, ask=outside.ask, changed=self._on_change)
         self._era: Era | None = "legacy" if terms.legacy else known.era
         self._state: State = "idle"
         self._error: str | None = None

@@ -4,13 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from gristmill.events import Emit, ignore
+from gristmill.upstream.admit import Filter
 from gristmill.upstream.base import Ask
 from gristmill.upstream.breaker import Backoff, Dice
-from gristmill.upstream.listing import Filter
 from gristmill.upstream.remember import Remembered
+from gristmill.upstream.world import always
 
 
-def _forget(_remembered: Remembered) -> None:
+def forget(_remembered: Remembered) -> None:
     """Keeps nothing."""
 
 
@@ -35,10 +36,12 @@ class Outside:
 
     dice: Dice
     emit: Emit = ignore
+    heard: Callable[[str], bool] = always
+    """Whether somebody listens to this execution."""
     ask: Ask | None = None
     mask: Callable[[str], str] = str
     """Takes secrets out of a message."""
     explain: Callable[[], str] = str
     """The server's last words, if it has any."""
-    keep: Callable[[Remembered], None] = _forget
+    keep: Callable[[Remembered], None] = forget
     """Remembers a catalogue; runs in a thread."""

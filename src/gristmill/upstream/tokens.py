@@ -4,12 +4,9 @@ import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
-
-from cryptography.fernet import Fernet, InvalidToken
+from typing import Any, Protocol
 
 from gristmill.errors import ConfigError
-from gristmill.upstream.keyrings import SystemKeyring
 
 
 class TokenStore(Protocol):
@@ -23,22 +20,48 @@ class TokenStore(Protocol):
         """Keep ``text`` instead."""
         ...
 
+    def forget(self) -> bool:
+        """Keep nothing any more; whether there was something."""
+        ...
+
+
+class Ring(Protocol):
+    """A keyring: entries by service and name."""
+
+    def get(self, service: str, name: str) -> str | None:
+        """The secret, or nothing."""
+        ...
+
+    def put(self, service: str, name: str, secret: str) -> None:
+        """Keep a secret."""
+        ...
+
+    def remove(self, service: str, name: str) -> None:
+        """Keep it no more."""
+        ...
+
 
 class KeyringTokens:
-    """Tokens in the keyring of the desktop; its two functions come in, so that no import is needed here."""
+    """Tokens in the keyring of the desktop."""
 
-    def __init__(self, server: str, *, get: Callable[[str, str], str | None], put: Callable[[str, str, str], None]) -> None:
+    def __init__(self, server: str, keyring: Ring) -> None:
         self._name = f"{server}.oauth"
-        self._get = get
-        self._put = put
+        self._keyring = keyring
 
     def read(self) -> str | None:
         """From the keyring."""
-        return self._get("gristmill", self._name)
+        return self._keyring.get("gristmill", self._name)
 
     def write(self, text: str) -> None:
         """To the keyring."""
-        self._put("gristmill", self._name, text)
+        self._keyring.put("gristmill", self._name, text)
+
+    def forget(self) -> bool:
+        """Out of the keyring."""
+        known = self.read() is not None
+        if known:
+            self._keyring.remove("gristmill", self._name)
+        return known
 
 
 class EncryptedTokens:
@@ -46,7 +69,7 @@ class EncryptedTokens:
 
     def __init__(self, path: Path, key: bytes) -> None:
         self._path = path
-        self._fernet = Fernet(key)
+        self._fernet = _fernet(key)
 
     def read(self) -> str | None:
         """Decrypted.
@@ -54,6 +77,8 @@ class EncryptedTokens:
         Raises:
             ConfigError: the file was not written with this key.
         """
+        from cryptography.fernet import InvalidToken
+
         try:
             return self._fernet.decrypt(self._path.read_bytes()).decode()
         except FileNotFoundError:
@@ -65,11 +90,17 @@ class EncryptedTokens:
         """Encrypted, readable only by us, at once or not at all."""
         _replace(self._path, self._fernet.encrypt(text.encode()))
 
+    def forget(self) -> bool:
+        """Remove the file."""
+        known = self._path.exists()
+        self._path.unlink(missing_ok=True)
+        return known
 
-def choose_tokens(folder: Path, keyring: SystemKeyring | None) -> Callable[[str], TokenStore]:
+
+def choose_tokens(folder: Path, keyring: Ring | None) -> Callable[[str], TokenStore]:
     """Where each server's tokens are kept: in the keyring if there is one, else encrypted under ``folder``."""
     if keyring is not None:
-        return lambda server: KeyringTokens(server, get=keyring.get, put=keyring.put)
+        return lambda server: KeyringTokens(server, keyring)
     return lambda server: EncryptedTokens(folder / f"{server}.tokens", load_key(folder / "key"))
 
 
@@ -78,9 +109,18 @@ def load_key(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except FileNotFoundError:
+        from cryptography.fernet import Fernet
+
         key = Fernet.generate_key()
         _replace(path, key)
         return key
+
+
+def _fernet(key: bytes) -> Any:
+    # Loading the library takes longer than a whole search: only a login needs it.
+    from cryptography.fernet import Fernet
+
+    return Fernet(key)
 
 
 def _replace(path: Path, content: bytes) -> None:

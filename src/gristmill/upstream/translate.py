@@ -19,13 +19,13 @@ from mcp_types import (
 from pydantic import ValidationError
 
 from gristmill.errors import Error, ToolFailed, UpstreamError, UpstreamTimeout, UpstreamUnavailable
+from gristmill.upstream.brief import one_line
 
 TOO_LARGE = -32_098
 """Our own JSON-RPC code for an answer past the cap; never on the wire."""
 
 SESSION_LOST = "Session terminated"
 
-_LONGEST = 500
 _REFUSED = {
     "Sampling not supported": "asked us to sample a model, which Gristmill does not do",
     "List roots not supported": "asked for our roots, which Gristmill does not share",
@@ -43,9 +43,7 @@ def translate(error: BaseException, server: str) -> Error:
     if isinstance(leaf, TimeoutError | httpx2.TimeoutException):
         return UpstreamTimeout(f"{server} did not answer in time")
     if isinstance(leaf, OAuthFlowError):
-        return UpstreamUnavailable(
-            f"{server} wants a login ({one_line(str(leaf))}); log in once with gristmill.upstream.build.login"
-        )
+        return UpstreamUnavailable(f"{server} wants a login ({one_line(str(leaf))}): run gristmill login {server}")
     if isinstance(leaf, InputRequiredRoundsExceededError):
         return UpstreamError(f"{server} kept asking for input and never answered the call")
     if isinstance(leaf, httpx2.StreamError):
@@ -55,11 +53,6 @@ def translate(error: BaseException, server: str) -> Error:
     if isinstance(leaf, anyio.ClosedResourceError | anyio.BrokenResourceError | anyio.EndOfStream):
         return UpstreamUnavailable(f"{server} closed the connection")
     return UpstreamUnavailable(f"{server} cannot be reached: {one_line(str(leaf)) or type(leaf).__name__}")
-
-
-def one_line(text: str) -> str:
-    """The text on one line, cut to a length that fits a table."""
-    return " ".join(text.split())[:_LONGEST]
 
 
 def died_on_probe(error: BaseException) -> bool:

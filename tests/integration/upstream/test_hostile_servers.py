@@ -97,6 +97,7 @@ async def test_tools_that_nobody_could_read_are_left_out() -> None:
         assert names.count("echo") == 1
 
 
+@pytest.mark.requirement("T37")
 async def test_pages_without_end_end() -> None:
     async with opened(bad=hostile("pages"), round=hostile("circles")) as upstreams:
         await upstreams["bad"].settled()

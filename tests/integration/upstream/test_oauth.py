@@ -12,7 +12,8 @@ import pytest
 
 from gristmill.config_servers import OAuthConfig, ServerConfig
 from gristmill.errors import UpstreamError, UpstreamUnavailable
-from gristmill.upstream.build import login, open_upstreams
+from gristmill.upstream.build import open_upstreams
+from gristmill.upstream.login import login
 from gristmill.upstream.secrets import Secrets
 from gristmill.upstream.tokens import EncryptedTokens, load_key
 from tests.integration.upstream.conftest import call, web, world
@@ -43,7 +44,7 @@ def _locked(at: dict[str, str], **settings: Any) -> ServerConfig:
 
 async def test_without_a_login_the_error_says_how_to_log_in(tmp_path: Path) -> None:
     async with web() as at, open_upstreams({"crm": _locked(at)}, world(tokens=_place(tmp_path))) as upstreams:
-        with pytest.raises(UpstreamUnavailable, match="log in once"):
+        with pytest.raises(UpstreamUnavailable, match="run gristmill login crm"):
             await call(upstreams, "crm.add", a=1, b=2)
 
 

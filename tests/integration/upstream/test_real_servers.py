@@ -8,8 +8,8 @@ import pytest
 from gristmill.config_servers import ServerConfig
 from gristmill.errors import ToolFailed
 from gristmill.events import CallProgressed
+from gristmill.upstream.blobs import Blob
 from gristmill.upstream.build import open_upstreams
-from gristmill.upstream.results import Blob
 from tests.integration.upstream.conftest import call, opened, recorder, web, world
 from tests.servers import NODE, node_command, python_command
 

@@ -129,6 +129,7 @@ def run(source: str) -> dict[str, Any]:
 
 
 @given(tools)
+@pytest.mark.requirement("T34")
 def test_no_definition_becomes_code_and_all_arguments_arrive_under_their_names(tool: Tool) -> None:
     function = python_name(tool.name, "tool")
     source = module_source(tool, function)

@@ -75,6 +75,7 @@ def test_a_huge_value_is_shown_short() -> None:
     ],
     ids=str,
 )
+@pytest.mark.requirement("T36")
 def test_a_bad_schema_is_reported_and_never_raises(schema: dict[str, Json], note: str) -> None:
     tool = Tool(server="s", name="t", input_schema=schema, output_schema=schema)
     checker = Checker()

@@ -55,10 +55,13 @@ def test_the_order_of_the_layers(tmp_path: Path) -> None:
         "Decide",
         "Replay",
         "UseAgain",
+        "LearnFromCalls",
+        "SaveMedia",
     ]
     assert asyncio.run(names(mask={"mode": "off"})) == plain
-    with_all = [*plain[:6], "FlowLayer", *plain[6:], "MaskLayer"]
-    assert asyncio.run(names(mask={"mode": "full"}, flows={"deny": ["a -> b"]})) == with_all
+    with_all = [*plain[:6], "FlowLayer", "HoldBack", *plain[6:-1], "MaskLayer", plain[-1]]
+    sections = {"mask": {"mode": "full"}, "flows": {"deny": ["a -> b"]}, "catalog": {"quarantine": "refuse"}}
+    assert asyncio.run(names(**sections)) == with_all
 
 
 def test_good_arguments_pass_under_the_tools_own_name() -> None:

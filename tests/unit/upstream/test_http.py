@@ -62,6 +62,7 @@ async def test_a_compressed_answer_is_not_unpacked() -> None:
 
 
 @pytest.mark.parametrize("inside", ["127.0.0.1", "10.0.0.1", "169.254.169.254", "::1", "fd00::1"])
+@pytest.mark.requirement("T40")
 async def test_a_public_server_cannot_send_a_login_to_an_internal_address(inside: str, monkeypatch: pytest.MonkeyPatch) -> None:
     _names(monkeypatch, home="93.184.216.34", evil=inside)
     async with _guard(lambda _request: httpx2.Response(200)) as client:

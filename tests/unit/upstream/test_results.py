@@ -6,7 +6,8 @@ import pytest
 from mcp_types import CallToolResult
 
 from gristmill.errors import ToolFailed
-from gristmill.upstream.results import Blob, text_to_value, to_value
+from gristmill.upstream.blobs import Blob
+from gristmill.upstream.results import text_to_value, to_value
 
 
 def _result(*content: dict[str, Any], **more: Any) -> CallToolResult:

@@ -6,7 +6,24 @@ from typing import Annotated
 import typer
 
 from gristmill import __version__
-from gristmill.serve.cli import audit, demo, describe, doctor, packages, run, search, sessions, skills, stats, tools
+from gristmill.serve.cli import (
+    audit,
+    demo,
+    describe,
+    doctor,
+    import_,
+    login,
+    packages,
+    run,
+    search,
+    sessions,
+    skills,
+    stats,
+    tools,
+)  # fmt: skip
+
+FOREIGN_LOGGERS = ("mcp", "client", "httpx2", "httpcore2", "uvicorn", "asyncio")
+"""What they have to say about servers is told by `gristmill tools`, in one line and without secrets."""
 
 app = typer.Typer(
     name="gristmill",
@@ -19,9 +36,12 @@ app = typer.Typer(
 )
 app.command("run")(run.run)
 app.command("search")(search.search)
-app.command("tools")(tools.tools)
+app.add_typer(tools.app, name="tools")
 app.command("describe")(describe.describe)
 app.command("stats")(stats.stats)
+app.command("login")(login.login)
+app.command("logout")(login.logout)
+app.command("import")(import_.import_servers)
 app.command("doctor")(doctor.doctor)
 app.command("demo")(demo.demo)
 app.add_typer(packages.app, name="packages")
@@ -38,9 +58,13 @@ def _version(value: bool) -> None:
 
 @app.callback()
 def root(
-    version: Annotated[bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)] = False,  # noqa: ARG001
 ) -> None:
-    """Nothing to do before a verb."""
+    """Before any verb: libraries of others write nothing to our standard error."""
+    import logging
+
+    for name in FOREIGN_LOGGERS:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def main() -> None:

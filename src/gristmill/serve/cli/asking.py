@@ -20,7 +20,7 @@ def ask(config: Path | None, question: "Callable[[Discovery], Awaitable[T]]", *,
     import asyncio
 
     from gristmill.config import load_config
-    from gristmill.runtime.build import open_discovery
+    from gristmill.runtime.opening import open_discovery
     from gristmill.serve.cli.terminal import stderr
 
     settings = load_config(config)

@@ -21,10 +21,10 @@ def describe(
     """
     from dataclasses import asdict
 
-    from gristmill.serve.cli.terminal import harmless, print_json, stdout
+    from gristmill.serve.cli.terminal import print_json, print_text
 
     described = ask(config, lambda discovery: discovery.describe(keys, language=language), wait=wait)
     if json:
         print_json({"tools": [{"key": tool.key, **asdict(tool)} for tool in described.tools], "text": described.text})
     else:
-        stdout().print(harmless(described.text), markup=False)
+        print_text(described.text)

@@ -24,7 +24,7 @@ def search(
 
     Example: `gristmill search "open a pull request" --limit 3`
     """
-    from gristmill.serve.cli.terminal import harmless, print_json, stderr, stdout
+    from gristmill.serve.cli.terminal import print_json, print_text, stderr
 
     found = ask(
         config,
@@ -34,7 +34,7 @@ def search(
     if json:
         print_json({"query": found.query, "hits": [_fields(hit) for hit in found.hits], "text": found.text})
     elif found.text:
-        stdout().print(harmless(found.text), markup=False)
+        print_text(found.text)
     else:
         stderr().print("nothing fits; `gristmill tools` shows what there is")
 

@@ -4,11 +4,12 @@ import json
 import sys
 import unicodedata
 from dataclasses import asdict
-from typing import Any
-
-from rich.console import Console
+from typing import TYPE_CHECKING, Any
 
 from gristmill.model import Outcome
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _KEEP = "\n\t"
 
@@ -26,14 +27,23 @@ def _name(char: str) -> str:
     return f"\\x{ord(char):02x}" if ord(char) < 256 else f"\\u{ord(char):04x}"
 
 
-def stdout() -> Console:
+def stdout() -> "Console":
     """Where results go. Colour only on a terminal and never against NO_COLOR."""
+    from rich.console import Console  # plain text and JSON do without
+
     return Console(highlight=False, soft_wrap=True)
 
 
-def stderr() -> Console:
+def stderr() -> "Console":
     """Where everything about a result goes."""
+    from rich.console import Console
+
     return Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def print_text(text: str) -> None:
+    """Text of strangers on stdout, as it is and harmless."""
+    sys.stdout.write(harmless(text) + "\n")
 
 
 def print_json(value: Any) -> None:

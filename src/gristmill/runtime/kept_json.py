@@ -1,0 +1,35 @@
+"""Small JSON files that the hall keeps about tools: whole or not at all, readable only by their owner."""
+
+import json
+import os
+import tempfile
+from pathlib import Path
+
+from gristmill.model import Json
+
+MOST_BYTES = 64_000_000
+"""A larger file is none of ours."""
+
+
+def read_json(path: Path) -> Json:
+    """What ``path`` holds, or nothing when there is no such file, or none that can be read."""
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            return None
+        return json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def write_json(path: Path, value: Json) -> None:
+    """Keep ``value`` at ``path``."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor, draft = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            # Escaped: what servers say may hold what no encoding knows.
+            file.write(json.dumps(value, separators=(",", ":")).encode("ascii"))
+        os.replace(draft, path)
+    except BaseException:
+        Path(draft).unlink(missing_ok=True)
+        raise

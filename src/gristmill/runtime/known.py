@@ -1,0 +1,16 @@
+"""The layers that go by what is known about tools, as one value."""
+
+from dataclasses import dataclass, field
+
+from gristmill.runtime.learning import LearnFromCalls
+from gristmill.runtime.media import SaveMedia
+from gristmill.runtime.pinning import HoldBack
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownTools:
+    """Each where it belongs among the others: before anybody is asked, outside of the masks, next to the servers."""
+
+    hold_back: HoldBack | None = None
+    learn: LearnFromCalls | None = None
+    media: SaveMedia = field(default_factory=SaveMedia)

@@ -1,0 +1,148 @@
+"""The upstreams and the library as a configuration asks for them. Light: finding tools opens no sandbox and loads none."""
+
+import os
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gristmill.catalog.render import bytes_per_three
+from gristmill.config import Config
+from gristmill.config_servers import RESERVED_NAMES
+from gristmill.errors import ConfigError
+from gristmill.runtime.callers import Callers
+from gristmill.runtime.discover import Discovery
+from gristmill.runtime.extensions import ranker
+from gristmill.runtime.known import KnownTools
+from gristmill.runtime.learning import LearnFromCalls, Shapes, Usage
+from gristmill.runtime.library import Knowledge, Library
+from gristmill.runtime.media import SaveMedia
+from gristmill.runtime.pinning import HoldBack, Pinning
+from gristmill.upstream.base import Upstream, Upstreams
+from gristmill.upstream.tokens import TokenStore, choose_tokens
+
+if TYPE_CHECKING:
+    from gristmill.upstream.inproc import Function
+    from gristmill.upstream.keyrings import SystemKeyring
+
+
+@asynccontextmanager
+async def open_discovery(config: Config) -> AsyncGenerator[Discovery]:
+    """Only what is needed to find tools: no sandbox is opened."""
+    callers = Callers()
+    async with open_servers(config, {}, callers) as upstreams, open_library(config, upstreams, callers) as library:
+        # One question and out: a cautious count of tokens does, and loads nothing.
+        yield Discovery(upstreams, library, count=bytes_per_three)
+
+
+@asynccontextmanager
+async def open_servers(config: Config, tools: "Mapping[str, Function]", callers: Callers) -> AsyncGenerator[Upstreams]:
+    """The configured servers, and the Python functions that the embedding application brought."""
+    ours = _functions(tools)
+    if not config.servers:
+        yield Upstreams(ours)
+        return
+    from gristmill.upstream.build import World, open_upstreams
+
+    world = World(
+        environ=dict(os.environ),
+        cache=state_folder(config.state_dir / "upstreams"),
+        keyring=read_keyring,
+        tokens=partial(token_store, config.state_dir),
+        emit=callers.emit,
+        heard=callers.heard,
+        ask=callers.ask,
+    )
+    async with open_upstreams(config.servers, world, others=ours) as upstreams:
+        yield upstreams
+
+
+@asynccontextmanager
+async def open_library(config: Config, upstreams: Upstreams, callers: Callers) -> AsyncGenerator[Library]:
+    """The catalogue over ``upstreams``, with everything that is known about their tools."""
+    catalog, known = config.catalog, config.state_dir / "known"
+    ours = {upstream.name for upstream in upstreams if upstream.status.kind == "python"}
+    knowledge = Knowledge(
+        pinning=Pinning(known / "pins.json", ours.__contains__),
+        holds_back=catalog.quarantine == "refuse",
+        shapes=Shapes(known / "learned.json") if catalog.learn_results else None,
+        usage=Usage(known / "habits.json") if catalog.learn_from_use else None,
+        ranker=partial(ranker, catalog.rankers),
+        emit=callers.listener,
+    )
+    library = Library(upstreams, state_folder(config.state_dir / "catalog"), knowledge)
+    callers.on_listed = library.refresh
+    try:
+        yield library
+    finally:
+        await library.close()
+
+
+def known_tools(config: Config, upstreams: Upstreams, library: Library) -> KnownTools:
+    """The layers that go by what is known about tools."""
+    held = HoldBack(library.accepted, upstreams) if config.catalog.quarantine == "refuse" else None
+    learn = LearnFromCalls(lambda: library.catalog, library.shapes, library.usage)
+    return KnownTools(
+        hold_back=held,
+        learn=learn if library.shapes or library.usage else None,
+        media=SaveMedia(cap=config.sandbox.limits.file_mb << 20),
+    )
+
+
+def token_store(state: Path, server: str) -> TokenStore:
+    """Where the tokens of ``server`` are kept: in the keyring if there is one, else encrypted in the state folder."""
+    return choose_tokens(state / "tokens", _keyring())(server)
+
+
+def read_keyring(service: str, name: str) -> str | None:
+    """A secret of the keyring.
+
+    Raises:
+        ConfigError: there is no keyring here, or it cannot be read.
+    """
+    from gristmill.upstream.secrets import no_keyring
+
+    found = _keyring()
+    return found.get(service, name) if found else no_keyring(service, name)
+
+
+@cache
+def _keyring() -> "SystemKeyring | None":
+    # Only a server that refers to it pays for finding it.
+    from gristmill.upstream.keyrings import find_keyring
+
+    return find_keyring()
+
+
+def _functions(tools: "Mapping[str, Function]") -> tuple[Upstream, ...]:
+    if not tools:
+        return ()
+    from gristmill.upstream.inproc import Inproc
+
+    return tuple(Inproc(server, named, cheap=True) for server, named in by_server(tools).items())
+
+
+def by_server(tools: "Mapping[str, Function]") -> "dict[str, dict[str, Function]]":
+    """The functions of each server.
+
+    Raises:
+        ConfigError: a key that is none, or a name that is taken.
+    """
+    found: dict[str, dict[str, Function]] = {}
+    for key, function in tools.items():
+        server, _, name = key.partition(".")
+        if not server or not name:
+            raise ConfigError(f"a tool is named server.tool, not {key!r}")
+        if server in RESERVED_NAMES:
+            raise ConfigError(f"{key!r}: the name {server!r} is taken by Gristmill itself; choose another")
+        found.setdefault(server, {})[name] = function
+    return found
+
+
+def state_folder(path: Path) -> Path:
+    """``path``, made if need be."""
+    path.mkdir(parents=True, exist_ok=True)
+    if os.geteuid() == 0:
+        path.chmod(0o711)  # code runs as another user then: it may pass through, not look around
+    return path

@@ -1,0 +1,72 @@
+"""Images, sounds and binary resources reach the code as files of its workspace."""
+
+import sys
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from gristmill import BlockingRuntime, Config
+from gristmill.config import LimitsConfig, SandboxConfig, StoreConfig
+from gristmill.config_policy import PolicyConfig
+from gristmill.config_servers import ServerConfig
+from tests.servers import HERE
+
+
+@pytest.fixture(scope="module")
+def pictures(state: Path) -> Generator[BlockingRuntime]:
+    (state / "told.json").write_text("{}")
+    server = ServerConfig(command=sys.executable, args=(str(HERE / "shifting.py"), str(state / "told.json")))
+    limits = LimitsConfig(file_mb=1)
+    config = Config(
+        servers={"crm": server},
+        sandbox=SandboxConfig(warm=0, limits=limits),
+        policy=PolicyConfig(allow=("*",)),
+        store=StoreConfig(path=state),
+    )
+    with BlockingRuntime(config) as runtime:
+        runtime.settled(30)
+        yield runtime
+
+
+@pytest.mark.parametrize("session", [None, "pictures"])
+def test_a_picture_is_a_file_with_a_handle(pictures: BlockingRuntime, session: str | None) -> None:
+    outcome = pictures.execute(
+        "import os\nos.makedirs('elsewhere', exist_ok=True)\nos.chdir('elsewhere')\nfrom servers import crm\n"
+        "text, handle = crm.picture()\nos.chdir('..')\n"
+        "[text, handle['mime_type'], handle['bytes'], handle['file'], open(handle['file'], 'rb').read(4).hex()]",
+        session=session,
+    )
+    assert outcome.error is None
+    text, mime, size, file, head = outcome.result
+    assert (text, mime, size, head) == ("one pixel", "image/png", 70, "89504e47")
+    assert file.startswith("media/")
+    assert file.endswith(".png")
+
+
+def test_a_picture_stays_in_the_session(pictures: BlockingRuntime) -> None:
+    pictures.execute("from servers import crm\nhandle = crm.picture()[1]", session="album")
+    pictures.drop_session("album")
+    again = pictures.execute("import os\nos.listdir('media')", session="album")
+    assert [name.endswith(".png") for name in again.result] == [True]
+
+
+def test_a_binary_resource_keeps_its_address(pictures: BlockingRuntime) -> None:
+    outcome = pictures.execute(
+        "from servers import crm\nh = crm.document()\n[h['uri'], open(h['file'], 'rb').read()[2], h['file'][-4:]]"
+    )
+    assert outcome.result == ["file:///a.bin", 2, ".bin"]
+
+
+def test_what_is_larger_than_a_file_may_be_stays_behind(pictures: BlockingRuntime) -> None:
+    outcome = pictures.execute("from servers import crm\nimport os\nh = crm.sound(2_000_001)\n[h, os.listdir()]")
+    handle, files = outcome.result
+    assert (handle["file"], handle["bytes"], files) == (None, 2_000_001, [])
+    assert "file_mb" in handle["note"]
+
+
+def test_a_link_planted_in_the_workspace_leads_nowhere(pictures: BlockingRuntime, tmp_path: Path) -> None:
+    outcome = pictures.execute(
+        f"import os\nos.symlink({str(tmp_path)!r}, 'media')\nfrom servers import crm\ncrm.picture()", session="planted"
+    )
+    assert (outcome.status, list(tmp_path.iterdir())) == ("failed", [])
