@@ -79,7 +79,7 @@ class LinuxPool:
             await asyncio.to_thread(_clear_scratch, options.scratch)
             pool._prepare_cgroups()
             # The first child is the proof: what only a child's steps ask of the kernel must fail here, not at the first run.
-            pool._warm.append(await pool._spawn(options.limits, train=True))
+            pool._warm.append(await pool._spawn(options.limits, rehearse=True))
         except SandboxCrashed as error:
             await pool.close()
             raise SandboxUnavailable(error.message) from None
@@ -174,12 +174,12 @@ class LinuxPool:
             raise SandboxUnavailable(f"no sandbox was ready within {SPAWN_SECONDS:.0f} s") from None
 
     async def _spawn_from(
-        self, template: Template, limits: Limits, *, workspace: Path | None = None, keep: bool = False, train: bool = False
+        self, template: Template, limits: Limits, *, workspace: Path | None = None, keep: bool = False, rehearse: bool = False
     ) -> Jail:
-        """``train`` lets the child rehearse before it waits: a faster run for more work now, so not when someone waits."""
+        """A child that may ``rehearse`` runs faster later, for more work now: not while someone waits."""
         jail = self._new_jail(limits, workspace)
         try:
-            await self._fork(template, jail, {**self._values(jail, workspace), "train": train}, keep=keep)
+            await self._fork(template, jail, self._values(jail, workspace), keep=keep, rehearse=rehearse)
             await jail.ready
         except BaseException:
             self._bury(jail)
@@ -238,14 +238,14 @@ class LinuxPool:
         origin.exited.add_done_callback(lambda done: branch.on_exit(done.result()))
         return branch
 
-    async def _fork(self, template: Template, jail: Jail, values: dict[str, Any], *, keep: bool) -> None:
+    async def _fork(self, template: Template, jail: Jail, values: dict[str, Any], *, keep: bool, rehearse: bool) -> None:
         ours, theirs = socket.socketpair()
         read, write = os.pipe()
         output = Output(read, jail.limits.output_bytes)
         try:
             with theirs:
                 try:
-                    pidfd = await template.spawn(values, [theirs.fileno(), write], jail.on_exit, keep=keep)
+                    pidfd = await template.spawn(values, [theirs.fileno(), write], jail.on_exit, keep=keep, rehearse=rehearse)
                 finally:
                     os.close(write)
         except BaseException:
@@ -358,7 +358,7 @@ class LinuxPool:
 
     async def _fill_one(self) -> None:
         try:
-            jail = await self._spawn(self.options.limits, train=not self._places.locked())
+            jail = await self._spawn(self.options.limits, rehearse=not self._places.locked())
         except (SandboxError, TimeoutError, OSError):
             return  # the next lease will try again and tell its caller why
         finally:

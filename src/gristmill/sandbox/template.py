@@ -97,7 +97,9 @@ class Template:
         template.missing = tuple(ready["missing"])
         return template
 
-    async def spawn(self, values: dict[str, Any], fds: Sequence[int], on_exit: Callable[[Exit], None], *, keep: bool) -> int:
+    async def spawn(
+        self, values: dict[str, Any], fds: Sequence[int], on_exit: Callable[[Exit], None], *, keep: bool, rehearse: bool
+    ) -> int:
         """Fork a child around ``fds`` (channel, output); returns its pidfd. The child waits for admission.
 
         Raises:
@@ -106,7 +108,7 @@ class Template:
         self._next += 1
         child = _Child(self._loop.create_future(), on_exit)
         self._children[self._next] = child
-        order = json.dumps({"id": self._next, "keep": keep, "values": values}).encode()
+        order = f"{self._next} {keep:d} {rehearse:d}\n{json.dumps(values)}".encode()
         await self._send(order, fds)
         return await child.spawned
 

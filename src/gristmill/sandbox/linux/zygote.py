@@ -5,6 +5,8 @@ come in, pidfds and exit statuses go out. When the host or the keeper is gone, s
 """
 
 import base64
+import ctypes
+import errno
 import gc
 import importlib
 import json
@@ -15,23 +17,15 @@ import socket
 import sys
 from typing import Any
 
-# Modules hook into every fork (locks of threading and logging, the seed of random). In the template no thread runs and no
-# lock is held, so the hooks would only cost each child half a millisecond; it gets them for its own forks instead.
-_hooks: list[dict[str, Any]] = []
-_register_at_fork = os.register_at_fork
-os.register_at_fork = lambda **hook: _hooks.append(hook)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
-
-# The C functions: the module's own wrap them in enums, which every child would pay for with page faults.
-_signal: Any = importlib.import_module("_signal")
-
 _MILL = os.path.dirname(os.path.abspath(__file__)).removesuffix("/gristmill/sandbox/linux")
 sys.path.insert(0, _MILL)
 
-from gristmill.sandbox.linux import kernel, landlock, namespaces, seccomp, steps  # noqa: E402 - made importable above
+from gristmill.sandbox.linux import batch, kernel, namespaces, seal, seccomp  # noqa: E402 - made importable above
 
 CONTROL = 3
 ORDER_BYTES = 1 << 18
 TRAINING_ROUNDS = 30
+SFD_FLAGS = os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def main() -> None:
@@ -59,17 +53,14 @@ class Template:
         if (threads := len(os.listdir("/proc/self/task"))) != 1:
             raise RuntimeError(f"preloading started {threads - 1} threads, and a fork copies only one")
         filters = {name: base64.b64decode(text) for name, text in order["filters"].items()}
-        os.register_at_fork = _register_at_fork
-        self.child_steps = steps.ChildSteps(order["child"], filters, landlock.abi())
-        self.wakeup, wake = socket.socketpair()
-        for end in (self.wakeup, wake):
-            end.setblocking(False)
-        self._wake = wake
-        signal.set_wakeup_fd(wake.fileno())
-        signal.signal(signal.SIGCHLD, _noted)
+        self.sealer = seal.Sealer(order["child"], filters, batch.native() or batch.slowly)
+        # By descriptor, not by handler: a child would have to undo what Python keeps for one.
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
+        self.deaths = kernel.call("signalfd4", -1, ctypes.byref(ctypes.c_uint64(1 << (signal.SIGCHLD - 1))), 8, SFD_FLAGS)
         self.own_pids = os.open("/proc/self/ns/pid", os.O_RDONLY) if self.namespaced else -1
         self.runner.train(TRAINING_ROUNDS)
-        self.worker = self.runner.Runner(_hooks)
+        self.worker = self.runner.Runner()
+        self.main = self.worker.settle(seal.CHANNEL)
         _forget_ourselves()
         namespaces.no_new_privileges()
         if self.namespaced:
@@ -77,32 +68,42 @@ class Template:
         gc.collect()
         gc.freeze()
         self._say(
-            {"ready": True, "missing": missing, "base_data": _status_bytes("VmData"), "base_bytes": _status_bytes("RssAnon")}
+            json.dumps(
+                {"ready": True, "missing": missing, "base_data": _status_bytes("VmData"), "base_bytes": _status_bytes("RssAnon")}
+            )
         )
 
     def serve(self) -> None:
         """Fork on request, report deaths."""
         poll = select.poll()
         poll.register(self.control, select.POLLIN)
-        poll.register(self.wakeup, select.POLLIN)
+        poll.register(self.deaths, select.POLLIN)
         while True:
             for fd, _ in poll.poll():
-                if fd == self.wakeup.fileno():
-                    self._drain()
+                if fd == self.deaths:
+                    os.read(fd, 1 << 12)
+                    self._reap()
                 else:
-                    self._spawn(*_receive(self.control))
-            self._reap()
+                    self._spawn()
 
-    def _spawn(self, order: dict[str, Any], fds: list[int]) -> None:
+    def _spawn(self) -> None:
+        """An order is a line of three numbers (its own, whether to keep, whether to rehearse), then the child's values."""
+        message, fds, _, _ = socket.recv_fds(self.control, ORDER_BYTES, 2)
+        if not message:
+            os._exit(0)  # the host has gone; the kernel ends our children with us
+        head, _, values = message.partition(b"\n")
+        number, keep, rehearse = map(int, head.split())
         try:
+            sealing = self.sealer.known(values) or self.sealer.seal(values, json.loads(values))
+            sealing.aim(*fds)
             pid = self._fork()
             if pid == 0:
-                self._become_child(order, *fds)
-            self.children[pid] = order["id"]
+                self._become_child(sealing, fds[0], json.loads(values)["env"] if b'"env"' in values else {}, keep, rehearse)
+            self.children[pid] = number
             fds.append(os.pidfd_open(pid))
-            socket.send_fds(self.control, [json.dumps({"spawned": order["id"]}).encode()], fds[-1:])
+            socket.send_fds(self.control, [b'{"spawned": %d}' % number], fds[2:])
         except OSError as error:
-            self._say({"refused": order["id"], "reason": str(error.args[-1])})
+            self._say(json.dumps({"refused": number, "reason": str(error.args[-1])}))
         finally:
             for fd in fds:
                 os.close(fd)
@@ -112,60 +113,51 @@ class Template:
             # Back to our own pid namespace first: the last one made for a child is still set, and cannot be nested in.
             kernel.call("setns", self.own_pids, namespaces.FLAGS["pid"])
             namespaces.unshare(["pid"])
-        return os.fork()
+        return _forked()
 
-    def _become_child(self, order: dict[str, Any], channel: int, output: int) -> None:
+    def _become_child(self, sealing: seal.Seal, channel: int, env: dict[str, str], keep: int, rehearse: int) -> None:
         try:
-            self.control.close()  # while we held it, the host could not see that the template has died
-            _signal.set_wakeup_fd(-1)
-            _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
-            namespaces.die_with_parent()
+            self.control.detach()  # the number is the channel's soon
+            self.sealer.walk(sealing, 0, sealing.worker_at if keep else None)
+            if keep:
+                worker = _forked() if sealing.worker_at else 0
+                self.sealer.walk(sealing, sealing.worker_at)
+                if worker:
+                    _keep_house(worker)
+            channel = seal.CHANNEL
             if not self.namespaced and os.getppid() != self.pid:
                 os._exit(0)  # orphaned before the kernel could be told to end us with our parent
-            house = {"wanted": order["keep"], "worker": 0}
-            self.child_steps.walk({**order["values"], "channel": channel, "output": output, "house": house})
-            if house["worker"]:
-                _keep_house(house["worker"])
-            if "env" in order["values"]:
-                os.environ.update(order["values"]["env"])
-            if order["values"]["train"]:
-                self.runner.train(1)
-            self.worker.serve(steps.CHANNEL, keep=order["keep"])
+            if env:
+                os.environ.update(env)
+            if rehearse:
+                self.worker.rehearse()
+            self.worker.serve(keep=keep)
         except BaseException as error:  # a half-sealed child must not go on, whatever went wrong
-            text = json.dumps(["failed", str(error)]).encode()
-            os.write(channel if isinstance(error, steps.StepFailed) else steps.CHANNEL, len(text).to_bytes(4, "little") + text)
+            text = json.dumps(["failed", str(error.args[-1] if isinstance(error, OSError) else error)]).encode()
+            os.write(channel, len(text).to_bytes(4, "little") + text)
         finally:
             os._exit(70)
-
-    def _drain(self) -> None:
-        try:
-            while self.wakeup.recv(4096):
-                pass
-        except BlockingIOError:
-            pass
 
     def _reap(self) -> None:
         while self.children:
             pid, status, usage = os.wait4(-1, os.WNOHANG)
             if pid == 0:
                 return
-            identity = self.children.pop(pid, None)
-            cpu = usage.ru_utime + usage.ru_stime
-            self._say({"exited": identity, "status": os.waitstatus_to_exitcode(status), "cpu": cpu, "rss": usage.ru_maxrss})
+            number, cpu = self.children.pop(pid, -1), usage.ru_utime + usage.ru_stime
+            code = os.waitstatus_to_exitcode(status)
+            self._say(f'{{"exited": {number}, "status": {code}, "cpu": {cpu:.6f}, "rss": {usage.ru_maxrss}}}')
 
-    def _say(self, message: dict[str, object]) -> None:
-        self.control.send(json.dumps(message).encode())
-
-
-def _noted(*_: object) -> None:
-    """A handler must exist for the wake-up descriptor to be written to."""
+    def _say(self, message: str) -> None:
+        self.control.send(message.encode())
 
 
-def _receive(control: socket.socket) -> tuple[dict[str, Any], list[int]]:
-    message, fds, _, _ = socket.recv_fds(control, ORDER_BYTES, 2)
-    if not message:
-        os._exit(0)  # the host has gone; the kernel ends our children with us
-    return json.loads(message), list(fds)
+def _forked() -> int:
+    """Fork without what Python does around it: hooks of modules (locks, the seed of random) matter where threads run and locks
+    are held, which is not here. They stay registered, for the forks that the agent's code makes."""
+    pid = kernel.fork()
+    if pid < 0:
+        raise OSError(errno.EAGAIN, "fork: no process to be had")
+    return pid
 
 
 def _keep_house(worker: int) -> None:
