@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import json
 import os
 import shutil
 import socket
@@ -59,8 +60,10 @@ class LinuxPool:
         self._live: set[Jail] = set()
         self._groups: list[cgroups.Group] = []
         self._filling = 0
+        self._sealed_like = options.limits  # the limits last found to fit our children: most callers ask with the same ones
         self._tasks: set[asyncio.Task[None]] = set()
         self._template: Template | None = None
+        self._ordinary: tuple[Template | None, bytes] = None, b""  # what most children of a template are made with
         self._starting = asyncio.Lock()  # one template at a time, however many callers find it gone
         self._base_bytes = 0
         self._closed = False
@@ -155,7 +158,9 @@ class LinuxPool:
     # -- making jails ---------------------------------------------------------------------------------------------------
 
     def _take_warm(self, limits: Limits) -> Jail | None:
-        while self._warm and same_seal(limits, self.options.limits):
+        if limits is not self._sealed_like and same_seal(limits, self.options.limits):
+            self._sealed_like = limits
+        while self._warm and limits is self._sealed_like:
             jail = self._warm.popleft()
             if jail.alive:
                 return jail
@@ -179,7 +184,7 @@ class LinuxPool:
         """A child that may ``rehearse`` runs faster later, for more work now: not while someone waits."""
         jail = self._new_jail(limits, workspace)
         try:
-            await self._fork(template, jail, self._values(jail, workspace), keep=keep, rehearse=rehearse)
+            await self._fork(template, jail, self._values(template, jail, workspace), keep=keep, rehearse=rehearse)
             await jail.ready
         except BaseException:
             self._bury(jail)
@@ -238,7 +243,7 @@ class LinuxPool:
         origin.exited.add_done_callback(lambda done: branch.on_exit(done.result()))
         return branch
 
-    async def _fork(self, template: Template, jail: Jail, values: dict[str, Any], *, keep: bool, rehearse: bool) -> None:
+    async def _fork(self, template: Template, jail: Jail, values: bytes, *, keep: bool, rehearse: bool) -> None:
         ours, theirs = socket.socketpair()
         read, write = os.pipe()
         output = Output(read, jail.limits.output_bytes)
@@ -264,15 +269,22 @@ class LinuxPool:
                 raise SandboxError("the sandbox ended before it was admitted") from None
         link.send(b"+")
 
-    def _values(self, jail: Jail, workspace: Path | None) -> dict[str, Any]:
-        assert self._template is not None
-        values = requested(jail.limits, base_data=self._template.base_data, level=self.isolation)
+    def _values(self, template: Template, jail: Jail, workspace: Path | None) -> bytes:
+        ordinary = workspace is None and self.isolation == "namespaces" and jail.limits is self.options.limits
+        if ordinary and self._ordinary[0] is template:
+            return self._ordinary[1]
+        values = requested(jail.limits, base_data=template.base_data, level=self.isolation)
         if self.isolation == "landlock":
             jail.scratch = self._scratch_folder()
             place, tmp = str(workspace or jail.scratch / "workspace"), str(jail.scratch / "tmp")
             jail.watch = DiskWatch(Path(place), jail.limits, jail.processes)
-            return {**values, "workspace": place, "tmp": tmp, "env": {"HOME": place, "TMPDIR": tmp}}
-        return {**values, "workspace": f"{WORKSPACES}/{workspace.name}" if workspace else f"{SCRATCH}/workspace"}
+            values |= {"workspace": place, "tmp": tmp, "env": {"HOME": place, "TMPDIR": tmp}}
+        else:
+            values["workspace"] = f"{WORKSPACES}/{workspace.name}" if workspace else f"{SCRATCH}/workspace"
+        text = json.dumps(values).encode()
+        if ordinary:
+            self._ordinary = template, text
+        return text
 
     def _scratch_folder(self) -> Path:
         """Without a mount namespace a run's private files lie on the host's disk, in a folder of its own."""

@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from gristmill.errors import SandboxCrashed, SandboxUnavailable
 from gristmill.model import Isolation
 from gristmill.sandbox import layout
@@ -98,9 +100,11 @@ class Template:
         return template
 
     async def spawn(
-        self, values: dict[str, Any], fds: Sequence[int], on_exit: Callable[[Exit], None], *, keep: bool, rehearse: bool
+        self, values: bytes, fds: Sequence[int], on_exit: Callable[[Exit], None], *, keep: bool, rehearse: bool
     ) -> int:
         """Fork a child around ``fds`` (channel, output); returns its pidfd. The child waits for admission.
+
+        ``values`` is what the plan leaves open, as JSON: the template knows text it has seen before.
 
         Raises:
             SandboxUnavailable: the template is gone.
@@ -108,8 +112,7 @@ class Template:
         self._next += 1
         child = _Child(self._loop.create_future(), on_exit)
         self._children[self._next] = child
-        order = f"{self._next} {keep:d} {rehearse:d}\n{json.dumps(values)}".encode()
-        await self._send(order, fds)
+        await self._send(b"%d %d %d\n%b" % (self._next, keep, rehearse, values), fds)
         return await child.spawned
 
     async def close(self) -> None:
@@ -146,7 +149,7 @@ class Template:
             if not message:
                 self._gone("the sandbox template ended")
                 return
-            self._take(json.loads(message), list(fds))
+            self._take(msgspec.json.decode(message), fds)
 
     def _take(self, message: dict[str, Any], fds: list[int]) -> None:
         match message:
