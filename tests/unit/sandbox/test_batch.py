@@ -16,7 +16,7 @@ AT_FDCWD = -100
 @pytest.fixture(params=["native", "slowly"])
 def walker(request: pytest.FixtureRequest) -> Walker:
     if request.param == "slowly":
-        return batch.slowly
+        return batch.SLOW
     found = batch.native()
     if found is None:
         pytest.skip(f"no machine code for {kernel.MACHINE}")
@@ -83,6 +83,18 @@ def test_a_part_can_be_walked_alone(walker: Walker, tmp_path: Path) -> None:
     make_folder(calls, tmp_path / "b")
     calls.walk(walker, 1)
     calls.walk(walker, 0, 1)
+    assert (tmp_path / "a").is_dir()
+
+
+def test_a_new_process_makes_the_calls_and_says_where_it_stopped(walker: Walker, tmp_path: Path) -> None:
+    calls = Batch()
+    make_folder(calls, tmp_path / "a")
+    make_folder(calls, tmp_path / "b")
+    (tmp_path / "b").mkdir()
+    forked = walker.fork(calls.at(0), calls.at(None), kernel.FORK)
+    if forked > 0:
+        os._exit(7 if forked == calls.at(1) else 0)
+    assert os.waitstatus_to_exitcode(os.waitpid(-forked, 0)[1]) == 7
     assert (tmp_path / "a").is_dir()
 
 

@@ -6,6 +6,7 @@ import errno
 import mmap
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from gristmill.sandbox.linux import kernel
 
@@ -52,11 +53,28 @@ _CODE = {
         "4801cb ebac"  # add rbx, rcx; jmp next
         "48894358"  # ended: mov [rbx+88], rax          result
         "4889d8 5d 5b c3"  # stop: mov rax, rbx; pop rbp; pop rbx; ret
+        "53 55"  # fork: push rbx; push rbp          the second way in: the same walk, in a new process
+        "4889fb 4889f5"  # mov rbx, rdi; mov rbp, rsi
+        "4883ec08 ffd2 4883c408"  # sub rsp, 8; call rdx; add rsp, 8          the stack is aligned for libc
+        "4898 4885c0 7489"  # cdqe; test rax, rax; jz next
+        "48f7d8 5d 5b c3"  # neg rax; pop rbp; pop rbx; ret
     ),
 }
 
-Walker = Callable[[int, int], int]
-"""Makes the calls from one address to another; returns where it stopped."""
+_FORK_AT = 0x66
+FORK_FAILED = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Walker:
+    """Two ways to make the calls from one address to another, which both return where they stopped.
+
+    ``fork`` makes them in a new process, entered by the function whose address is its third argument; the old one gets the
+    negative pid, or FORK_FAILED.
+    """
+
+    walk: Callable[[int, int], int]
+    fork: Callable[[int, int, int], int]
 
 
 def native() -> Walker | None:
@@ -72,15 +90,16 @@ def native() -> Walker | None:
     except OSError:
         return None
     _pages.append(page)
-    return ctypes.PYFUNCTYPE(ctypes.c_long, ctypes.c_long, ctypes.c_long)(address)
+    word = ctypes.c_long
+    return Walker(ctypes.PYFUNCTYPE(word, word, word)(address), ctypes.PYFUNCTYPE(word, word, word, word)(address + _FORK_AT))
 
 
 _pages: list[mmap.mmap] = []
 """Pages of code, held for as long as the process lives."""
 
 
-def slowly(at: int, end: int) -> int:
-    """The same walk in Python."""
+def _walk(at: int, end: int) -> int:
+    """The same in Python."""
     while at < end:
         call = Call.from_address(at)
         result = kernel.raw(call.number, *call.args)
@@ -99,11 +118,21 @@ def slowly(at: int, end: int) -> int:
     return at
 
 
+def _fork(at: int, end: int, _: int) -> int:
+    pid = kernel.fork()
+    return _walk(at, end) if pid == 0 else -pid
+
+
+SLOW = Walker(_walk, _fork)
+"""For machines whose code we do not know."""
+
+
 class Batch:
     """Calls under construction, then ready to be walked as often as there are children."""
 
     def __init__(self) -> None:
         self._calls = (Call * MOST)()
+        self._base = ctypes.addressof(self._calls)
         self._names: list[str] = []
         self._held: list[object] = []
         self.step = ""
@@ -121,7 +150,7 @@ class Batch:
         for place, arg in enumerate(args):
             call.args[place] = self._word(arg)
         call.want, call.on_ok, call.on_error = want, SIZE * (1 + skip_on_ok), SIZE if on_error_go_on else 0
-        self._names.append(self.step)
+        self._names.append(f"{self.step}: {name}")
         return call
 
     def keep(self, call: Call, address: int) -> None:
@@ -139,13 +168,22 @@ class Batch:
         """Make the calls.
 
         Raises:
-            KernelRefused: at the first that fails; the message names its step.
+            KernelRefused: at the first that fails; the message names its step and the call.
         """
-        base = ctypes.addressof(self._calls)
-        stop = base + SIZE * (len(self._names) if end is None else end)
-        stopped = walker(base + SIZE * first, stop)
-        if stopped != stop:
-            place = (stopped - base) // SIZE
+        self.check(walker.walk(self.at(first), self.at(end)), end)
+
+    def at(self, place: int | None) -> int:
+        """The address of a call; None is the end."""
+        return self._base + SIZE * (len(self._names) if place is None else place)
+
+    def check(self, stopped: int, end: int | None = None) -> None:
+        """See whether a walk that stopped there is complete.
+
+        Raises:
+            KernelRefused: it is not; the message names the step and the call that failed.
+        """
+        if stopped != self.at(end):
+            place = (stopped - self._base) // SIZE
             number = -self._calls[place].result if self._calls[place].result < 0 else errno.EIO
             raise kernel.KernelRefused(number, f"{self._names[place]}: {os.strerror(number)}")
 

@@ -61,6 +61,7 @@ def raw(number: int, *args: int) -> int:
 
 
 fork: Callable[[], int] = _libc.fork
+FORK: int = ctypes.cast(_libc.fork, ctypes.c_void_p).value or 0
 """libc's fork: nothing of Python's is run in the child, whose one thread goes on where the template's stood."""
 
 

@@ -71,13 +71,17 @@ class Sealer:
         """The calls that ``key`` stands for, if they were made before."""
         return self._ready.get(key)
 
-    def walk(self, seal: Seal, first: int = 0, end: int | None = None) -> None:
-        """Seal this process.
+    def fork(self, seal: Seal, end: int | None) -> int:
+        """Fork a process that makes the calls up to ``end``: the negative pid, FORK_FAILED, or in the child where it stopped."""
+        return self._walker.fork(seal.batch.at(0), seal.batch.at(end), kernel.FORK)
+
+    def walk(self, seal: Seal, first: int) -> None:
+        """Go on sealing this process.
 
         Raises:
             KernelRefused: on the first call that fails; the caller must exit.
         """
-        seal.batch.walk(self._walker, first, end)
+        seal.batch.walk(self._walker, first)
 
     def _make(self, values: dict[str, Any]) -> Seal:
         seal = Seal()

@@ -53,11 +53,14 @@ class Template:
         if (threads := len(os.listdir("/proc/self/task"))) != 1:
             raise RuntimeError(f"preloading started {threads - 1} threads, and a fork copies only one")
         filters = {name: base64.b64decode(text) for name, text in order["filters"].items()}
-        self.sealer = seal.Sealer(order["child"], filters, batch.native() or batch.slowly)
+        # Python's own fork would run the hooks of modules (locks, the seed of random) in every child. They matter where threads
+        # run and locks are held, which is not here; they stay registered for the forks that the agent's code makes.
+        self.walker = batch.native() or batch.SLOW
+        self.sealer = seal.Sealer(order["child"], filters, self.walker)
         # By descriptor, not by handler: a child would have to undo what Python keeps for one.
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
         self.deaths = kernel.call("signalfd4", -1, ctypes.byref(ctypes.c_uint64(1 << (signal.SIGCHLD - 1))), 8, SFD_FLAGS)
-        self.own_pids = os.open("/proc/self/ns/pid", os.O_RDONLY) if self.namespaced else -1
+        self.fresh_pids = _fresh_pids() if self.namespaced else batch.Batch()
         self.runner.train(TRAINING_ROUNDS)
         self.worker = self.runner.Runner()
         self.main = self.worker.settle(seal.CHANNEL)
@@ -96,9 +99,15 @@ class Template:
         try:
             sealing = self.sealer.known(values) or self.sealer.seal(values, json.loads(values))
             sealing.aim(*fds)
-            pid = self._fork()
-            if pid == 0:
-                self._become_child(sealing, fds[0], json.loads(values)["env"] if b'"env"' in values else {}, keep, rehearse)
+            if self.namespaced:
+                self.fresh_pids.walk(self.walker)
+            end = sealing.worker_at if keep else None
+            forked = self.sealer.fork(sealing, end)
+            if forked > batch.FORK_FAILED:
+                self._become_child(sealing, forked, end, values, rehearse, fds[0])
+            if forked == batch.FORK_FAILED:
+                raise OSError(errno.EAGAIN, "fork: no process to be had")
+            pid = -forked
             self.children[pid] = number
             fds.append(os.pidfd_open(pid))
             socket.send_fds(self.control, [b'{"spawned": %d}' % number], fds[2:])
@@ -108,35 +117,37 @@ class Template:
             for fd in fds:
                 os.close(fd)
 
-    def _fork(self) -> int:
-        if self.namespaced:
-            # Back to our own pid namespace first: the last one made for a child is still set, and cannot be nested in.
-            kernel.call("setns", self.own_pids, namespaces.FLAGS["pid"])
-            namespaces.unshare(["pid"])
-        return _forked()
-
-    def _become_child(self, sealing: seal.Seal, channel: int, env: dict[str, str], keep: int, rehearse: int) -> None:
+    def _become_child(
+        self, sealing: seal.Seal, stopped: int, end: int | None, values: bytes, rehearse: int, channel: int
+    ) -> None:
+        """What Python of the child runs first; the kernel has it sealed by now, or it ends here."""
         try:
-            self.control.detach()  # the number is the channel's soon
-            self.sealer.walk(sealing, 0, sealing.worker_at if keep else None)
-            if keep:
-                worker = _forked() if sealing.worker_at else 0
-                self.sealer.walk(sealing, sealing.worker_at)
-                if worker:
-                    _keep_house(worker)
+            self.control.detach()  # the number is the channel's now
+            sealing.batch.check(stopped, end)
+            if end is not None:
+                self._found_family(sealing, end)
             channel = seal.CHANNEL
             if not self.namespaced and os.getppid() != self.pid:
                 os._exit(0)  # orphaned before the kernel could be told to end us with our parent
-            if env:
-                os.environ.update(env)
+            if b'"env"' in values:
+                os.environ.update(json.loads(values)["env"])
             if rehearse:
                 self.worker.rehearse()
-            self.worker.serve(keep=keep)
+            self.worker.serve(keep=end is not None)
         except BaseException as error:  # a half-sealed child must not go on, whatever went wrong
             text = json.dumps(["failed", str(error.args[-1] if isinstance(error, OSError) else error)]).encode()
             os.write(channel, len(text).to_bytes(4, "little") + text)
         finally:
             os._exit(70)
+
+    def _found_family(self, sealing: seal.Seal, at: int) -> None:
+        """Both processes of a session are sealed alike; only the second returns from here."""
+        worker = kernel.fork() if self.namespaced else 0
+        if worker < 0:
+            raise OSError(errno.EAGAIN, "fork: no process to be had")
+        self.sealer.walk(sealing, at)
+        if worker:
+            _keep_house(worker)
 
     def _reap(self) -> None:
         while self.children:
@@ -151,13 +162,14 @@ class Template:
         self.control.send(message.encode())
 
 
-def _forked() -> int:
-    """Fork without what Python does around it: hooks of modules (locks, the seed of random) matter where threads run and locks
-    are held, which is not here. They stay registered, for the forks that the agent's code makes."""
-    pid = kernel.fork()
-    if pid < 0:
-        raise OSError(errno.EAGAIN, "fork: no process to be had")
-    return pid
+def _fresh_pids() -> batch.Batch:
+    """Calls that make a new pid namespace for the next child."""
+    calls = batch.Batch()
+    calls.step = "a new pid namespace"
+    # Back to our own first: the last one made for a child is still set, and cannot be nested in.
+    calls.add("setns", os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC), namespaces.FLAGS["pid"])
+    calls.add("unshare", namespaces.FLAGS["pid"])
+    return calls
 
 
 def _keep_house(worker: int) -> None:
