@@ -7,7 +7,7 @@ import os
 import shutil
 import socket
 from collections import deque
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -27,6 +27,7 @@ from gristmill.sandbox.plan import SCRATCH, WORKSPACES, JailSpec, plan, requeste
 from gristmill.sandbox.template import Template, TemplateOrder
 
 SPAWN_SECONDS = 30.0
+FIRST_CALL_SECONDS = 0.05
 _numbers = itertools.count(1)
 
 
@@ -89,7 +90,7 @@ class LinuxPool:
         except BaseException:
             await pool.close()
             raise
-        pool._refill()
+        pool._begin(pool._fill_later())
         return pool
 
     async def filled(self) -> None:
@@ -364,9 +365,17 @@ class LinuxPool:
     def _refill(self) -> None:
         while not self._closed and len(self._warm) + self._filling < self.options.warm:
             self._filling += 1
-            task = asyncio.get_running_loop().create_task(self._fill_one())
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._begin(self._fill_one())
+
+    def _begin(self, work: Coroutine[None, None, None]) -> None:
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _fill_later(self) -> None:
+        """The first caller may be waiting already: it has the first child, and the others must not compete with it."""
+        await asyncio.sleep(FIRST_CALL_SECONDS)
+        self._refill()
 
     async def _fill_one(self) -> None:
         try:

@@ -1,6 +1,7 @@
 """The kernel by number: system calls through ctypes, for calls that the standard library does not offer."""
 
 import ctypes
+import functools
 import json
 import os
 import platform
@@ -10,6 +11,7 @@ from pathlib import Path
 MACHINE = platform.machine()
 
 
+@functools.cache
 def tables() -> dict[str, dict[str, int]]:
     """The numbers of the system calls by machine and name."""
     return json.loads(Path(__file__).with_name("syscalls.json").read_text())
