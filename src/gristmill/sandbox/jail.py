@@ -215,7 +215,8 @@ class Jail:
         run = self._run
         match message:
             case bridge.Call() if run is not None:
-                if limit := run.calls.begin(message, length):
+                # One that came right behind the closing frame reaches no tool.
+                if not run.ending.done() and (limit := run.calls.begin(message, length)):
                     self._exceed(limit)
             case bridge.Done() if run is not None:
                 # The guest keeps this limit by itself; a hostile one does not.

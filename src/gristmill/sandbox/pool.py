@@ -9,7 +9,7 @@ import socket
 from collections import deque
 from collections.abc import AsyncGenerator, Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -108,11 +108,9 @@ class LinuxPool:
         """Modules that were to be preloaded but are not installed."""
         return self._template.missing if self._template else ()
 
-    @asynccontextmanager
-    async def turn(self) -> AsyncGenerator[None]:
+    def turn(self) -> AbstractAsyncContextManager[None]:
         """A place among those that may run at the same time, in order of arrival."""
-        async with self._places:
-            yield
+        return self._places
 
     @asynccontextmanager
     async def lease(self, limits: Limits) -> AsyncGenerator[Jail]:
