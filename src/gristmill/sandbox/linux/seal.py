@@ -23,6 +23,7 @@ class Seal:
         self.worker_at = 0
         self._channel: list[tuple[Call, int]] = []
         self._output: list[tuple[Call, int]] = []
+        self._aimed = (-1, -1)
 
     def take_channel(self, call: Call, place: int = 0) -> None:
         """The host's channel is this argument of the call."""
@@ -38,11 +39,14 @@ class Seal:
         Raises:
             OSError: they are where the child's own will be; never happens while the template keeps its low numbers occupied.
         """
+        if self._aimed == (channel, output):
+            return  # the usual case: the template closes what it passed on, so the numbers come back
         if output <= CHANNEL or channel <= CHANNEL:
             raise OSError(9, "descriptors collide")
         for slots, fd in ((self._channel, channel), (self._output, output)):
             for call, place in slots:
                 call.args[place] = fd
+        self._aimed = channel, output
 
 
 class Sealer:

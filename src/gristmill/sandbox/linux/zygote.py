@@ -14,6 +14,7 @@ import os
 import select
 import signal
 import socket
+import struct
 import sys
 from typing import Any
 
@@ -24,7 +25,10 @@ from gristmill.sandbox.linux import batch, kernel, namespaces, seal, seccomp  # 
 
 CONTROL = 3
 ORDER_BYTES = 1 << 18
+SPAWN_BYTES = 1 << 16  # larger buffers make malloc map and unmap memory for every order
 TRAINING_ROUNDS = 30
+_FD, _FDS = struct.Struct("i"), struct.Struct("ii")
+TWO_FDS = socket.CMSG_SPACE(_FDS.size)
 SFD_FLAGS = os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -91,12 +95,14 @@ class Template:
 
     def _spawn(self) -> None:
         """An order is a line of three numbers (its own, whether to keep, whether to rehearse), then the child's values."""
-        message, fds, _, _ = socket.recv_fds(self.control, ORDER_BYTES, 2)
+        message, ancillary, _, _ = self.control.recvmsg(SPAWN_BYTES, TWO_FDS)
         if not message:
             os._exit(0)  # the host has gone; the kernel ends our children with us
         head, _, values = message.partition(b"\n")
         number, keep, rehearse = map(int, head.split())
+        fds: list[int] = []
         try:
+            fds += _descriptors(ancillary)
             sealing = self.sealer.known(values) or self.sealer.seal(values, json.loads(values))
             sealing.aim(*fds)
             if self.namespaced:
@@ -110,7 +116,7 @@ class Template:
             pid = -forked
             self.children[pid] = number
             fds.append(os.pidfd_open(pid))
-            socket.send_fds(self.control, [b'{"spawned": %d}' % number], fds[2:])
+            self.control.sendmsg([b'{"spawned": %d}' % number], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, _FD.pack(fds[2]))])
         except OSError as error:
             self._say(json.dumps({"refused": number, "reason": str(error.args[-1])}))
         finally:
@@ -160,6 +166,12 @@ class Template:
 
     def _say(self, message: str) -> None:
         self.control.send(message.encode())
+
+
+def _descriptors(ancillary: list[tuple[int, int, bytes]]) -> tuple[int, int]:
+    if len(ancillary) != 1 or len(ancillary[0][2]) != _FDS.size:
+        raise OSError(errno.EMFILE, "the descriptors of a child did not arrive: too many are open")
+    return _FDS.unpack(ancillary[0][2])
 
 
 def _fresh_pids() -> batch.Batch:
