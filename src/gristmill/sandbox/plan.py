@@ -127,6 +127,7 @@ def _child(spec: JailSpec) -> tuple[Step, ...]:
     read = [*{target for _, target in spec.layout.binds if not target.startswith(spec.layout.mill)}, "/etc"]
     return (
         step("die_with_parent"),
+        step("hang_up"),
         step("unblock_signals"),
         step("await_admission"),
         step("unshare", names=["mount", "ipc", "uts", "cgroup"]),
@@ -171,6 +172,7 @@ def _landlock_child(spec: JailSpec) -> tuple[Step, ...]:
     read = sorted({target for _, target in spec.layout.binds if not target.startswith(spec.layout.mill + "/gristmill")})
     return (
         step("die_with_parent"),
+        step("hang_up"),
         step("unblock_signals"),
         step("await_admission"),
         step("chdir", path="$workspace"),

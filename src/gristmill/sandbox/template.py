@@ -131,7 +131,8 @@ class Template:
             except BlockingIOError:
                 await asyncio.sleep(0.001)  # its inbox is full; it is forking as fast as it can
             except OSError:
-                break
+                # Dead, though the loop has not told us yet: whoever tries again must get another one.
+                self._gone("the sandbox template ended")
             else:
                 return
         raise SandboxUnavailable("the sandbox template has ended")

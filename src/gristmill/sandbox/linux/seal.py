@@ -179,6 +179,11 @@ def _fork_worker(seal: Seal) -> None:
     seal.worker_at = len(seal.batch)
 
 
+def _hang_up(seal: Seal) -> None:
+    """Close the template's line to the host: while a child held it, the host could not see that the template has died."""
+    seal.batch.add("close", CHANNEL)  # the same number, until the channel takes it
+
+
 def _proc_or_nothing(seal: Seal) -> None:
     """A fresh /proc, or an empty one: never the one that shows the host's processes."""
     seal.batch.add("mount", *mounts.PROC, skip_on_ok=1, on_error_go_on=True)
@@ -220,6 +225,7 @@ _STEPS: dict[str, Callable[..., None]] = {
     "die_with_parent": _die_with_parent,
     "drop_capabilities": _drop_capabilities,
     "fork_worker": _fork_worker,
+    "hang_up": _hang_up,
     "proc_or_nothing": _proc_or_nothing,
     "rebind": _rebind,
     "scratch": _scratch,

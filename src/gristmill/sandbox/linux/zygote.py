@@ -128,7 +128,7 @@ class Template:
     ) -> None:
         """What Python of the child runs first; the kernel has it sealed by now, or it ends here."""
         try:
-            self.control.detach()  # the number is the channel's now
+            self.control.detach()  # it is closed, and the number is the channel's now
             sealing.batch.check(stopped, end)
             if end is not None:
                 self._found_family(sealing, end)
