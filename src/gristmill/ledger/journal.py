@@ -51,6 +51,8 @@ class Entry:
     tool: str
     reads: bool
     arguments: Mapping[str, Json]
+    announced: bool = True
+    """It was, or is to be, written down before it left."""
     state: State = "sent"
     attempt: int = 0
     value: Json = None
@@ -82,7 +84,7 @@ class Journal:
     def began(self, run: RunRecord) -> None:
         """Note that an execution began, or how it ended; kept soon."""
         code = self._seal.seal(run.code.encode("utf-8", "surrogatepass"), f"run/{run.id}")
-        self._store.write_soon((_BEGAN, (run.id, run.root, run.session, run.caller, code, run.status, self._clock())))
+        self._store.write_later((_BEGAN, (run.id, run.root, run.session, run.caller, code, run.status, self._clock())))
 
     async def find(self, execution: str) -> RunRecord:
         """An execution by its id.
@@ -129,12 +131,18 @@ class Journal:
         await self._store.change(work)
 
     def done(self, entry: Entry, value: Json) -> None:
-        """Write down what a call answered; kept soon, in order."""
-        self._store.write_soon(self._keep(replace(entry, state="done", value=value)))
+        """Write down what a call answered: at once for one that was announced, else with the others of the next moment."""
+        self._ended(entry, self._keep(replace(entry, state="done", value=value)))
 
     def failed(self, entry: Entry) -> None:
         """Write down that a call failed, or never left: it may be made again."""
-        self._store.write_soon(self._keep(replace(entry, state="failed")))
+        self._ended(entry, self._keep(replace(entry, state="failed")))
+
+    def _ended(self, entry: Entry, statement: Statement) -> None:
+        if entry.announced:
+            self._store.write_soon(statement)
+        else:
+            self._store.write_later(statement)
 
     async def prune(self, before: float) -> None:
         """Forget runs of which nothing has happened since ``before``."""

@@ -58,7 +58,7 @@ class Broker:
             self.flows(run),
             self.known.hold_back,
             Decide(run, self.library.find, self._decide, self.policy.refusal),
-            Replay(run, self.journal),
+            Replay(run, self.journal, self.trusted),
             UseAgain(run, self.cache),
             self.known.learn,
             self.masks(run),

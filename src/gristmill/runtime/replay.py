@@ -14,6 +14,8 @@ class Replay:
 
     run: Run
     journal: Journal
+    local: frozenset[str] = frozenset()
+    """Servers whose tools are functions of this very process: what they did ends with it, so nothing is announced."""
 
     async def __call__(self, call: ToolCall, proceed: Handler) -> ToolResult:
         """Answer from the journal, or pass on and write down what came of it.
@@ -32,9 +34,10 @@ class Replay:
             return await proceed(call)  # what it sees now is not what the approved run will see
         entry = Entry(
             root=run.root, hash=key.hash, occurrence=key.occurrence, tool=call.tool, reads=reads,
-            arguments=run.show(dict(call.arguments)), attempt=before.attempt if before else 0,
+            arguments=run.shown(call), attempt=before.attempt if before else 0,
+            announced=not reads and call.tool.partition(".")[0] not in self.local,
         )  # fmt: skip
-        if not reads:
+        if entry.announced:
             await self.journal.sent(entry)
         return await self._made(call, entry, proceed)
 

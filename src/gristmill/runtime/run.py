@@ -55,6 +55,7 @@ class Run:
     answered: set[CallKey] = field(default_factory=set[CallKey])
     results: dict[int, Json] = field(default_factory=dict[int, Json])
     """Results of approved calls by their number in the plan: later ones may refer to them."""
+    _shown: dict[int, Json] = field(default_factory=dict[int, Json])
     _keys: dict[int, CallKey] = field(default_factory=dict[int, CallKey])
     _seen: Counter[str] = field(default_factory=Counter[str])
 
@@ -101,7 +102,7 @@ class Run:
             PlannedCall(
                 number=number,
                 tool=call.tool,
-                arguments=self.show(dict(call.arguments)),
+                arguments=self.shown(call),
                 rule=decision.rule,
                 hash=key.hash,
                 occurrence=key.occurrence,
@@ -116,6 +117,13 @@ class Run:
         grant = self.grant(call) if self.grants else None
         if grant is not None:
             self.results[grant.call.number] = value
+
+    def shown(self, call: ToolCall) -> Json:
+        """The arguments of a call as people may see them; searched once."""
+        shown = self._shown.get(call.id)
+        if shown is None:
+            shown = self._shown[call.id] = self.show(dict(call.arguments))
+        return shown
 
     def reads(self, call: ToolCall) -> bool:
         """True when the rules know that this call changes nothing."""
