@@ -52,7 +52,7 @@ class Broker:
             Record(record),
             self.session,
             self.discovery,
-            ProperNames(self.library.find),
+            ProperNames(self.library.find, self.library.listed),
             CheckArguments(self.library.find, self.checker, run.reveal),
             self.quota,
             self.flows(run),
