@@ -1,0 +1,107 @@
+"""Handlers for resources: what a caller may list, read and follow."""
+
+from typing import NoReturn
+
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INVALID_PARAMS,
+    EmptyResult,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
+    PaginatedRequestParams,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    Resource,
+    ResourceTemplate,
+    SubscribeRequestParams,
+    SubscriptionsListenRequestParams,
+    SubscriptionsListenResult,
+    UnsubscribeRequestParams,
+)
+
+from gristmill.errors import Error, NotFound
+from gristmill.serve.harmless import harmless
+from gristmill.serve.mcp.asking import Ctx, is_modern
+from gristmill.serve.mcp.files import TEMPLATE, Files, Place, listed, place_of, read
+from gristmill.serve.mcp.state import Door
+
+LEGACY_NOT_FOUND = -32002
+MOST_LISTED = 500
+
+TEMPLATES = ListResourceTemplatesResult(
+    resource_templates=[
+        ResourceTemplate(
+            uri_template=TEMPLATE, name="workspace", description="A file in the workspace of a session of execute_code."
+        )
+    ]
+)
+
+
+class Resources:
+    """The resource methods over one door."""
+
+    def __init__(self, door: Door) -> None:
+        self._door = door
+
+    async def templates(self, _ctx: Ctx, _params: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
+        """The one kind of address there is."""
+        return TEMPLATES
+
+    async def listing(self, ctx: Ctx, _params: PaginatedRequestParams | None) -> ListResourcesResult:
+        """Files of the sessions that this caller has used here, the latest session first."""
+        found: list[Resource] = []
+        for session in reversed(self._door.sessions.get(self._door.caller(ctx), {})):
+            if self._door.files and len(found) < MOST_LISTED:
+                found += await listed(self._door.files(session), session, limit=MOST_LISTED - len(found))
+        return ListResourcesResult(resources=found)
+
+    async def reading(self, ctx: Ctx, params: ReadResourceRequestParams) -> ReadResourceResult:
+        """One file."""
+        try:
+            place = place_of(str(params.uri))
+            return ReadResourceResult(contents=[await read(self._files(ctx, place), place)])
+        except Error as error:
+            _refuse(ctx, error, str(params.uri))
+
+    async def subscribe(self, ctx: Ctx, params: SubscribeRequestParams) -> EmptyResult:
+        """Follow one file, on older connections."""
+        try:
+            place = place_of(str(params.uri))
+            self._files(ctx, place)
+        except Error as error:
+            _refuse(ctx, error, str(params.uri))
+        self._door.changes.subscribe(place.uri, ctx.session)
+        return EmptyResult()
+
+    async def unsubscribe(self, _ctx: Ctx, params: UnsubscribeRequestParams) -> EmptyResult:
+        """No longer follow it."""
+        self._door.changes.unsubscribe(str(params.uri))
+        return EmptyResult()
+
+    async def listen(self, ctx: Ctx, params: SubscriptionsListenRequestParams) -> SubscriptionsListenResult:
+        """Follow changes, on connections of 2026."""
+        caller = self._door.caller(ctx)
+        wanted = params.notifications.resource_subscriptions or []
+        if kept := [uri for uri in wanted if self._is_own(ctx, str(uri))]:
+            filtered = params.notifications.model_copy(update={"resource_subscriptions": kept})
+        else:
+            filtered = params.notifications.model_copy(update={"resource_subscriptions": None})
+        return await self._door.changes.listener(caller)(ctx, params.model_copy(update={"notifications": filtered}))
+
+    def _files(self, ctx: Ctx, place: Place) -> Files:
+        session = self._door.handles.check(place.session, self._door.caller(ctx))
+        if self._door.files is None:
+            raise NotFound("workspace files cannot be read here")
+        return self._door.files(session)
+
+    def _is_own(self, ctx: Ctx, uri: str) -> bool:
+        try:
+            self._door.handles.check(place_of(uri).session, self._door.caller(ctx))
+        except Error:
+            return False
+        return True
+
+
+def _refuse(ctx: Ctx, error: Error, uri: str) -> NoReturn:
+    code = INVALID_PARAMS if is_modern(ctx) else LEGACY_NOT_FOUND
+    raise MCPError(code=code, message=harmless(error.message), data={"uri": harmless(uri[:500])}) from None
