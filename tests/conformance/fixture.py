@@ -408,11 +408,21 @@ HANDLERS: dict[str, Any] = {
 }
 
 
+def complete_result(handler: Any) -> Any:
+    """The newest revision wants every result to say what kind it is."""
+
+    async def handle(ctx: Ctx, params: RequestParams) -> dict[str, Any]:
+        result = await handler(ctx, params)
+        return {"resultType": "complete", **result} if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else result
+
+    return handle
+
+
 async def main() -> None:
     hints: Any = {method: CacheHint(ttl_ms=1_000, scope="public") for method in HANDLERS if method in _CACHEABLE}
     server = Server[Any]("conformance fixture", version="1", cache_hints=hints, on_subscriptions_listen=ListenHandler(bus))
     for method, handler in HANDLERS.items():
-        server.add_request_handler(method, RequestParams, handler)
+        server.add_request_handler(method, RequestParams, complete_result(handler))
     async with stdio_server() as (reading, writing):
         await server.run(reading, writing, server.create_initialization_options())
 
