@@ -13,6 +13,14 @@ NODE = (
     "@modelcontextprotocol/server-everything@2026.8.31",
     "@modelcontextprotocol/server-memory@2026.8.31",
 )
+NODE_24 = (
+    "node@24",
+    "@modelcontextprotocol/conformance@0.2.0-alpha.12",
+    "@modelcontextprotocol/inspector@2.12.0",
+    "@modelcontextprotocol/client@2.4.0",
+    "@modelcontextprotocol/sdk@1.32.2",
+)
+"""Clients and the conformance suite want a newer Node than most machines have: it comes with them."""
 PYTHON = {
     "mcp-server-git": ("mcp-server-git",),
     "mcp-server-time": ("mcp-server-time",),
@@ -34,6 +42,12 @@ def node_command(package: str) -> tuple[str, str]:
     script = binary if isinstance(binary, str) else next(iter(binary.values()))
     node = shutil.which("node") or str(_existing(TOOLS / "nodejs" / "bin" / "node"))
     return node, str(_existing(home / script))
+
+
+def node_24(script: str) -> tuple[str, str]:
+    """Node 24 and a script of one of the packages installed beside it."""
+    home = TOOLS / "node24" / "node_modules"
+    return str(_existing(home / ".bin" / "node")), str(_existing(home / script))
 
 
 def _existing(path: Path) -> Path:
