@@ -26,14 +26,13 @@ pytestmark = pytest.mark.timeout(600)
 def _started(command: list[str], *, ready: str, on: str) -> Generator[str]:
     """A process that has said ``ready``; yields that line."""
     pipes = {"stdout": subprocess.PIPE} if on == "stdout" else {"stderr": subprocess.PIPE}
-    process = subprocess.Popen(command, env=ENVIRON, cwd=ROOT, text=True, **pipes)  # pyright: ignore[reportArgumentType, reportCallIssue]
-    try:
-        stream = process.stdout if on == "stdout" else process.stderr
-        assert stream
-        yield next(line for line in stream if re.search(ready, line))
-    finally:
-        process.terminate()
-        process.wait(10)
+    with subprocess.Popen(command, env=ENVIRON, cwd=ROOT, text=True, **pipes) as process:  # pyright: ignore[reportArgumentType, reportCallIssue]
+        try:
+            stream = process.stdout if on == "stdout" else process.stderr
+            assert stream
+            yield next(line for line in stream if re.search(ready, line))
+        finally:
+            process.terminate()
 
 
 def _suite(*words: str) -> str:

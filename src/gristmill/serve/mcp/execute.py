@@ -4,7 +4,7 @@ import asyncio
 import uuid
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
-from typing import Any
+from typing import Any, Literal
 
 from mcp_types import (
     CallToolRequestParams,
@@ -89,17 +89,18 @@ async def _execute(door: Door, wanted: ExecuteArguments, run: Run, ask: AskClien
         "approve": _approver(ask) if ask else None,
     }
     async with AsyncExitStack() as stack:
-        if ctx and ctx.meta and ctx.meta.get("progress_token") is not None:
+        if ctx:  # whoever did not ask for progress is not sent any: the SDK knows
             options["emit"] = await stack.enter_async_context(Progress(ctx.session.report_progress))
         # A resumed run without new code runs the old: the runtime has it.
         arguments = () if wanted.code is None else (wanted.code,)
         return await runtime.execute(*arguments, **understood(runtime, options))  # pyright: ignore[reportCallIssue]
 
 
-def _approver(ask: AskClient) -> Callable[[Plan], Awaitable[frozenset[int]]]:
-    async def approve(plan: Plan) -> frozenset[int]:
+def _approver(ask: AskClient) -> Callable[[Plan], Awaitable[Literal["none"] | tuple[int, ...]]]:
+    async def approve(plan: Plan) -> Literal["none"] | tuple[int, ...]:
         answer = await ask(ElicitRequestFormParams(message=question(plan), requested_schema=SCHEMA))
-        return approved(plan, answer.content) if answer.action == "accept" else frozenset()
+        numbers = approved(plan, answer.content) if answer.action == "accept" else frozenset[int]()
+        return tuple(sorted(numbers)) or "none"
 
     return approve
 

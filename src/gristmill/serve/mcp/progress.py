@@ -38,15 +38,16 @@ class Progress:
             case _:
                 return
         self._news.set()
+        if self._teller is None:  # a silent run costs nothing
+            self._teller = asyncio.create_task(self._tell())
 
     async def __aenter__(self) -> "Progress":
-        self._teller = asyncio.create_task(self._tell())
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        assert self._teller
-        self._teller.cancel()
-        await asyncio.gather(self._teller, return_exceptions=True)
+        if self._teller:
+            self._teller.cancel()
+            await asyncio.gather(self._teller, return_exceptions=True)
 
     async def _tell(self) -> None:
         while True:
