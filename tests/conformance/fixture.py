@@ -259,7 +259,9 @@ TOOLS: dict[str, Tool] = {
     "test_simple_text": always(text("This is a simple text response for testing.")),
     "test_image_content": always({"content": [IMAGE]}),
     "test_audio_content": always({"content": [{"type": "audio", "data": WAV, "mimeType": "audio/wav"}]}),
-    "test_embedded_resource": always({"content": [resource("test://embedded-resource", "This is an embedded resource content.")]}),
+    "test_embedded_resource": always(
+        {"content": [resource("test://embedded-resource", "This is an embedded resource content.")]}
+    ),
     "test_multiple_content_types": always({"content": [{"type": "text", "text": "Multiple content types test:"}, IMAGE, MIXED]}),
     "test_error_handling": always({**text("This tool intentionally returns an error for testing"), "isError": True}),
     "test_tool_with_logging": with_logging,

@@ -5,12 +5,12 @@ from typing import Any
 
 import anyio
 import pytest
-from mcp import MCPError
-from mcp_types import ImageContent, PromptReference
+from mcp import Client, MCPError
+from mcp_types import ImageContent, PromptReference, ResourceListChangedNotification
 
 from gristmill.errors import SandboxUnavailable
 from gristmill.runtime.runtime import Runtime
-from tests.e2e.mcp.conftest import MODES, FakeFiles, Mode, connected, open_door, text
+from tests.e2e.mcp.conftest import MODES, Mode, connected, open_door, text
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("mode", MODES)]
 
@@ -49,7 +49,7 @@ async def test_a_session_keeps_variables_for_whoever_has_its_handle(state: Path,
         handle = opened.structured_content["session"]  # pyright: ignore[reportOptionalSubscript]
         result = await client.call_tool("execute_code", {"code": "x + 1", "session": handle})
 
-    assert "days" in text(opened)
+    assert "(kept until 20" in text(opened)
     assert result.structured_content["result"] == 42  # pyright: ignore[reportOptionalSubscript]
     assert result.structured_content["session"] == handle  # pyright: ignore[reportOptionalSubscript]
 
@@ -57,7 +57,7 @@ async def test_a_session_keeps_variables_for_whoever_has_its_handle(state: Path,
 @pytest.mark.requirement("T46")
 async def test_a_handle_of_somebody_else_is_an_unknown_session(state: Path, mode: Mode) -> None:
     async with open_door(state) as door:
-        foreign = door.handles.open("somebody else")
+        foreign = (await (await door.hall()).keeping.sessions.open(None, caller="somebody else")).handle
         async with connected(door, mode) as client:
             result = await client.call_tool("execute_code", {"code": "1", "session": foreign})
 
@@ -77,7 +77,14 @@ async def test_a_run_in_the_background_is_waited_for_by_its_id(state: Path, mode
 
 @pytest.mark.parametrize(
     "arguments",
-    [{}, {"code": 5}, {"code": "1", "timeout": -1}, {"code": "1", "kode": 1}, {"code": "1", "background": "perhaps"}, {"code": None}],
+    [
+        {},
+        {"code": 5},
+        {"code": "1", "timeout": -1},
+        {"code": "1", "kode": 1},
+        {"code": "1", "background": "perhaps"},
+        {"code": None},
+    ],
 )
 async def test_wrong_arguments_are_explained_to_the_model(state: Path, mode: Mode, arguments: dict[str, Any]) -> None:
     async with open_door(state) as door, connected(door, mode) as client:
@@ -128,7 +135,9 @@ async def test_cancelling_a_call_stops_its_run(state: Path, mode: Mode) -> None:
         async def execute(self, code: str, **options: Any) -> Any:
             started.set()
             try:
-                return await self._runtime.execute(code, **{k: v for k, v in options.items() if k in ("session", "limits", "emit")})
+                return await self._runtime.execute(
+                    code, **options
+                )
             finally:
                 ended.set()
 
@@ -161,16 +170,17 @@ async def test_a_runtime_that_cannot_open_is_said_in_every_answer(state: Path, m
 
 
 async def test_workspace_files_are_resources_of_their_own_caller(state: Path, mode: Mode) -> None:
-    files = FakeFiles({"notes.txt": (b"hello", "text/plain"), "a b.png": (b"\x89PNG\xff", "image/png")})
-    async with open_door(state, lambda _session: files) as door, connected(door, mode) as client:
-        handle = (await client.call_tool("execute_code", {"code": "1", "session": "new"})).structured_content["session"]  # pyright: ignore[reportOptionalSubscript]
-        listed = {resource.name: str(resource.uri) for resource in (await client.list_resources()).resources}
-        content: Any = (await client.read_resource(listed["notes.txt"])).contents[0]
-        image: Any = (await client.read_resource(listed["a b.png"])).contents[0]
-        with pytest.raises(MCPError):
-            await client.read_resource(f"workspace://{door.handles.open('somebody else')}/notes.txt")
-        with pytest.raises(MCPError):
-            await client.read_resource("file:///etc/passwd")
+    code = "open('notes.txt', 'w').write('hello')\nopen('a b.bin', 'wb').write(b'\\x89\\xff')"
+    async with open_door(state) as door, connected(door, mode) as client:
+        opened: Any = await client.call_tool("execute_code", {"code": code, "session": "new"})
+        handle = opened.structured_content["session"]
+        listed = {resource.name: str(resource.uri) for resource in reversed((await client.list_resources()).resources)}
+        content: Any = (await client.read_resource(f"workspace://{handle}/notes.txt")).contents[0]
+        image: Any = (await client.read_resource(f"workspace://{handle}/a%20b.bin")).contents[0]
+        foreign = (await (await door.hall()).keeping.sessions.open(None, caller="somebody else")).handle
+        for uri in (f"workspace://{foreign}/notes.txt", f"workspace://{handle}/../../x", "file:///etc/passwd"):
+            with pytest.raises(MCPError):
+                await client.read_resource(uri)
 
     assert listed["notes.txt"] == f"workspace://{handle}/notes.txt"
     assert content.text == "hello"
@@ -178,13 +188,37 @@ async def test_workspace_files_are_resources_of_their_own_caller(state: Path, mo
 
 
 async def test_an_image_that_the_result_asks_for_is_a_content_block(state: Path, mode: Mode) -> None:
-    files = FakeFiles({"chart.png": (b"\x89PNG", "image/png")})
-    async with open_door(state, lambda _session: files) as door, connected(door, mode) as client:
-        code = "{'type': 'image', 'path': 'chart.png'}"
+    code = "open('chart.png', 'wb').write(b'\\x89PNG')\n{'type': 'image', 'path': 'chart.png'}"
+    async with open_door(state) as door, connected(door, mode) as client:
         result = await client.call_tool("execute_code", {"code": code, "session": "new"})
 
     assert isinstance(result.content[1], ImageContent)
     assert result.content[1].mime_type == "image/png"
+
+
+async def test_a_client_hears_when_files_have_come(state: Path, mode: Mode) -> None:
+    heard = anyio.Event()
+
+    async def hear(message: Any) -> None:
+        if isinstance(message, ResourceListChangedNotification):
+            heard.set()
+
+    async def listen(client: Client) -> None:
+        async with client.listen(resources_list_changed=True) as events:
+            listening.set()
+            async for _ in events:
+                heard.set()
+
+    listening = anyio.Event()
+    async with open_door(state) as door, connected(door, mode, message_handler=hear) as client:
+        with anyio.fail_after(30):
+            async with anyio.create_task_group() as tasks:
+                if mode != "legacy":
+                    tasks.start_soon(listen, client)
+                    await listening.wait()
+                await client.call_tool("execute_code", {"code": "open('a', 'w').write('x')", "session": "new"})
+                await heard.wait()
+                tasks.cancel_scope.cancel()
 
 
 async def test_server_names_are_completed_and_the_prompt_explains_the_pattern(state: Path, mode: Mode) -> None:

@@ -38,9 +38,11 @@ def url(tmp_path_factory: pytest.TempPathFactory, state: Path) -> Generator[str]
 
 @asynccontextmanager
 async def connected(url: str, mode: Mode, token: str = TOKEN) -> AsyncGenerator[Client]:
-    async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=60) as http:
-        async with Client(streamable_http_client(url, http_client=http), mode=mode) as client:
-            yield client
+    async with (
+        httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=60) as http,
+        Client(streamable_http_client(url, http_client=http), mode=mode) as client,
+    ):
+        yield client
 
 
 async def post(url: str, **options: Any) -> httpx2.Response:

@@ -82,9 +82,12 @@ async def test_a_run_whose_question_is_never_answered_ends_with_the_door(state: 
         raise AssertionError
 
     with anyio.fail_after(20):
-        async with open_door(state, hall=_hall(runtime)) as door:
-            async with connected(door, mode, elicitation_callback=person) as client, anyio.create_task_group() as tasks:
-                tasks.start_soon(client.call_tool, "execute_code", {"code": "x"})
-                await asked.wait()
-                tasks.cancel_scope.cancel()
+        async with (
+            open_door(state, hall=_hall(runtime)) as door,
+            connected(door, mode, elicitation_callback=person) as client,
+            anyio.create_task_group() as tasks,
+        ):
+            tasks.start_soon(client.call_tool, "execute_code", {"code": "x"})
+            await asked.wait()
+            tasks.cancel_scope.cancel()
         await runtime.cancelled.wait()

@@ -106,7 +106,9 @@ def test_a_huge_line_is_refused_without_being_kept(folder: Path) -> None:
 def test_what_a_program_prints_never_reaches_the_wire(folder: Path) -> None:
     with serving(folder) as peer:
         peer.shake_hands()
-        peer.call(1, code="import os, sys\nprint('{\"jsonrpc\": 1}')\nos.write(1, b'raw')\nos.write(2, b'raw')\nsys.stderr.write('err')")
+        peer.call(
+            1, code="import os, sys\nprint('{\"jsonrpc\": 1}')\nos.write(1, b'raw')\nos.write(2, b'raw')\nsys.stderr.write('err')"
+        )
         assert not peer.answer(1)["result"]["isError"]
 
 

@@ -4,6 +4,7 @@ import asyncio
 import uuid
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from typing import Any, Literal
 
 from mcp_types import (
@@ -18,16 +19,17 @@ from mcp_types import (
 
 from gristmill.errors import NotFound
 from gristmill.model import Budget, Outcome, Plan
+from gristmill.runtime.runtime import Runtime
 from gristmill.serve.mcp.approvals import SCHEMA, approved, question
 from gristmill.serve.mcp.arguments import ExecuteArguments, WrongArguments, checked
 from gristmill.serve.mcp.asking import AskClient, Ctx, ask_through, can_answer, is_modern
 from gristmill.serve.mcp.files import blocks
-from gristmill.serve.mcp.hall import understood
 from gristmill.serve.mcp.outcome import to_result
 from gristmill.serve.mcp.progress import Progress
 from gristmill.serve.mcp.runs import Question, Run
 from gristmill.serve.mcp.state import Door
 from gristmill.serve.mcp.surface import NEW
+from gristmill.session.sessions import SessionRecord
 
 WAIT_SECONDS = 50.0
 """How long ``resume`` waits before it says "still running": below the minute that many clients give a tool."""
@@ -59,11 +61,8 @@ async def execute_code(door: Door, ctx: Ctx, params: CallToolRequestParams) -> A
 
 
 async def _begin(door: Door, ctx: Ctx, wanted: ExecuteArguments, caller: str) -> Answer:
-    opened = wanted.session == NEW
-    session = door.handles.open(caller) if opened else wanted.session and door.handles.check(wanted.session, caller)
-    run = Run(id=uuid.uuid4().hex, caller=caller, session=session or None, opened=opened)
-    if session:
-        door.remember(caller, session)
+    session = await _session(await door.hall(), wanted.session, caller)
+    run = Run(id=uuid.uuid4().hex, caller=caller, session=session, opened=wanted.session == NEW)
     if wanted.background:
         door.runs.start(run, lambda run: _execute(door, wanted, run, None, None))
         return _running(run)
@@ -76,24 +75,31 @@ async def _begin(door: Door, ctx: Ctx, wanted: ExecuteArguments, caller: str) ->
     return await _result(door, ctx, run, outcome)
 
 
+async def _session(runtime: Runtime, wanted: str | None, caller: str) -> SessionRecord | None:
+    """The session that the handle names; a handle is no proof, the caller must be its own."""
+    if wanted is None:
+        return None
+    sessions = runtime.keeping.sessions
+    return await (sessions.open(None, caller=caller) if wanted == NEW else sessions.get(wanted, caller=caller))
+
+
 async def _execute(door: Door, wanted: ExecuteArguments, run: Run, ask: AskClient | None, ctx: Ctx | None) -> Outcome:
     runtime = await door.hall()
     options: dict[str, Any] = {
-        "session": run.session,
+        "session": run.session.name if run.session else None,
         "limits": {"seconds": wanted.timeout} if wanted.timeout else None,
         "context": wanted.context,
         "resume": wanted.resume,
         "budget": wanted.budget and Budget(output_tokens=wanted.budget, result_tokens=wanted.budget),
         "caller": run.caller,
-        "id": run.id,
+        "execution_id": run.id,
         "approve": _approver(ask) if ask else None,
     }
     async with AsyncExitStack() as stack:
         if ctx:  # whoever did not ask for progress is not sent any: the SDK knows
             options["emit"] = await stack.enter_async_context(Progress(ctx.session.report_progress))
         # A resumed run without new code runs the old: the runtime has it.
-        arguments = () if wanted.code is None else (wanted.code,)
-        return await runtime.execute(*arguments, **understood(runtime, options))  # pyright: ignore[reportCallIssue]
+        return await runtime.execute(wanted.code, **{name: value for name, value in options.items() if value is not None})
 
 
 def _approver(ask: AskClient) -> Callable[[Plan], Awaitable[Literal["none"] | tuple[int, ...]]]:
@@ -140,16 +146,19 @@ async def _conclude(door: Door, ctx: Ctx, run: Run, *, seconds: float | None = N
 
 
 async def _result(door: Door, ctx: Ctx, run: Run, outcome: Outcome) -> CallToolResult:
-    files = door.files(run.session) if door.files and run.session else None
-    if files and run.session:
-        connection = None if is_modern(ctx) else ctx.session
-        door.changes.after_run(run.caller, run.session, files, connection)
-    return to_result(outcome, opened=run.opened, blocks=await blocks(files, outcome.result))
+    if run.session is None:
+        return to_result(outcome)
+    files = (await door.hall()).keeping.files(run.session)
+    connection = None if is_modern(ctx) else ctx.session
+    door.changes.after_run(run.caller, run.session.handle, files, connection)
+    shown = replace(outcome, session=run.session.handle)
+    expires = run.session.expires if run.opened else None
+    return to_result(shown, expires=expires, blocks=await blocks(files, outcome.result))
 
 
 def _running(run: Run) -> CallToolResult:
-    fields = {"status": "running", "id": run.id} | ({"session": run.session} if run.session else {})
-    session = f"\nsession: {run.session}" if run.session else ""
+    fields = {"status": "running", "id": run.id} | ({"session": run.session.handle} if run.session else {})
+    session = f"\nsession: {run.session.handle}" if run.session else ""
     text = f"running, id {run.id}; call execute_code with resume={run.id} to wait for it{session}"
     return CallToolResult(content=[TextContent(text=text)], structured_content=fields)
 

@@ -1,11 +1,8 @@
-"""Workspace files as resources: listed, read within a cap, and announced when they change.
-
-The door knows the sessions that a caller has used through it; files of others are not there for it.
-"""
+"""Workspace files as resources: listed, read within a cap, and announced when they change."""
 
 import asyncio
 import base64
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, cast
 from urllib.parse import quote, unquote, urlsplit
@@ -62,10 +59,6 @@ class Files(Protocol):
 
     def list(self, *, after: str = "", limit: int = 1_000) -> Listing: ...
     def read(self, path: str, *, offset: int = 0, length: int | None = None) -> Content: ...
-
-
-FilesOf = Callable[[str], Files]
-"""The files of a session."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from gristmill.runtime.runtime import Runtime
 from gristmill.serve.mcp.asking import Ctx
 from gristmill.serve.mcp.hall import opened
-from gristmill.serve.mcp.handles import Handles
 from gristmill.serve.mcp.instructions import instructions
 from gristmill.serve.mcp.known import known_servers
 from gristmill.serve.mcp.server import build_server
@@ -26,14 +25,11 @@ BODY_BYTES = 8_000_000
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
-async def mcp_app(
-    runtime: Runtime, *, handles: Handles, token: str | None = None, hosts: tuple[str, ...] = LOOPBACK
-) -> Starlette:
+async def mcp_app(runtime: Runtime, *, token: str | None = None, hosts: tuple[str, ...] = LOOPBACK) -> Starlette:
     """The application for an open runtime, at ``/mcp``. Mounted elsewhere, its ``lifespan`` must be entered by the mounter."""
     servers = await known_servers(runtime)
     door = Door(
         hall=opened(runtime),
-        handles=handles,
         instructions=instructions(servers),
         names=tuple(sorted(servers)),
         caller=http_caller,

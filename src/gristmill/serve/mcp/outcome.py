@@ -5,6 +5,7 @@ In the text our own words come first and what the program made comes last, so no
 
 import json
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from mcp_types import CallToolResult, ContentBlock, TextContent
@@ -12,25 +13,24 @@ from mcp_types import CallToolResult, ContentBlock, TextContent
 from gristmill.model import LeftOut, Outcome, Plan
 from gristmill.serve.harmless import harmless, harmless_json
 from gristmill.serve.mcp.approvals import plan_lines
-from gristmill.serve.mcp.handles import DAYS
 
 _NO_ERROR = ("ok", "awaiting_approval")
 
 
-def to_result(outcome: Outcome, *, opened: bool = False, blocks: Sequence[ContentBlock] = ()) -> CallToolResult:
-    """The answer to ``execute_code``; ``opened`` says that the session is new, ``blocks`` are images and sounds it asked for."""
+def to_result(outcome: Outcome, *, expires: float | None = None, blocks: Sequence[ContentBlock] = ()) -> CallToolResult:
+    """The answer to ``execute_code``; ``expires`` is when a new session ends, ``blocks`` are what it asked to show."""
     return CallToolResult(
-        content=[TextContent(text=to_text(outcome, opened=opened)), *blocks],
+        content=[TextContent(text=to_text(outcome, expires=expires)), *blocks],
         structured_content=to_fields(outcome),
         is_error=outcome.status not in _NO_ERROR,
     )
 
 
-def to_text(outcome: Outcome, *, opened: bool = False) -> str:
+def to_text(outcome: Outcome, *, expires: float | None = None) -> str:
     """The outcome as text for a model."""
     parts = [_head(outcome), *map(harmless, outcome.advice), *map(_left_out, outcome.left_out)]
     if outcome.session:
-        parts.append(f"session: {outcome.session}" + (f" (kept {DAYS} days)" if opened else ""))
+        parts.append(f"session: {outcome.session}" + (f" (kept until {_day(expires)}, longer when used)" if expires else ""))
     if outcome.plan:
         parts += _approval(outcome.plan)
     if outcome.result is not None:
@@ -88,6 +88,10 @@ def _left_out(left: LeftOut) -> str:
 def _approval(plan: Plan) -> list[str]:
     tell = "It waits for approval. Tell the user what it wants to do and that `gristmill approvals` shows and decides it;"
     return [f"{tell} then call execute_code with resume={plan.execution}:", *plan_lines(plan)]
+
+
+def _day(moment: float) -> str:
+    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d")
 
 
 def _json(value: Any) -> str:

@@ -98,5 +98,3 @@ def _handler(relay: Relay) -> Any:
         return await relay.legacy(ctx, ctx.method, parameters)
 
     return handle
-
-

@@ -14,8 +14,7 @@ from mcp.shared.dispatcher import CallOptions
 from mcp.shared.exceptions import MCPError
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp.shared.message import ServerMessageMetadata
-from mcp_types import METHOD_NOT_FOUND, InitializeResult
-from mcp_types import server_notification_adapter, server_request_adapter
+from mcp_types import METHOD_NOT_FOUND, InitializeResult, server_notification_adapter, server_request_adapter
 from mcp_types.version import LATEST_HANDSHAKE_VERSION
 from pydantic import BaseModel, ConfigDict
 

@@ -19,7 +19,7 @@ from mcp_types import (
     UnsubscribeRequestParams,
 )
 
-from gristmill.errors import Error, NotFound
+from gristmill.errors import Error
 from gristmill.serve.harmless import harmless
 from gristmill.serve.mcp.asking import Ctx, is_modern
 from gristmill.serve.mcp.files import TEMPLATE, Files, Place, listed, place_of, read
@@ -48,18 +48,19 @@ class Resources:
         return TEMPLATES
 
     async def listing(self, ctx: Ctx, _params: PaginatedRequestParams | None) -> ListResourcesResult:
-        """Files of the sessions that this caller has used here, the latest session first."""
+        """Files of this caller's sessions, the one used last in front."""
         found: list[Resource] = []
-        for session in reversed(self._door.sessions.get(self._door.caller(ctx), {})):
-            if self._door.files and len(found) < MOST_LISTED:
-                found += await listed(self._door.files(session), session, limit=MOST_LISTED - len(found))
+        keeping = (await self._door.hall()).keeping
+        for session in await keeping.sessions.list(caller=self._door.caller(ctx)):
+            if len(found) < MOST_LISTED:
+                found += await listed(keeping.files(session), session.handle, limit=MOST_LISTED - len(found))
         return ListResourcesResult(resources=found)
 
     async def reading(self, ctx: Ctx, params: ReadResourceRequestParams) -> ReadResourceResult:
         """One file."""
         try:
             place = place_of(str(params.uri))
-            return ReadResourceResult(contents=[await read(self._files(ctx, place), place)])
+            return ReadResourceResult(contents=[await read(await self._files(ctx, place), place)])
         except Error as error:
             _refuse(ctx, error, str(params.uri))
 
@@ -67,7 +68,7 @@ class Resources:
         """Follow one file, on older connections."""
         try:
             place = place_of(str(params.uri))
-            self._files(ctx, place)
+            await self._files(ctx, place)
         except Error as error:
             _refuse(ctx, error, str(params.uri))
         self._door.changes.subscribe(place.uri, ctx.session)
@@ -82,21 +83,17 @@ class Resources:
         """Follow changes, on connections of 2026."""
         caller = self._door.caller(ctx)
         wanted = params.notifications.resource_subscriptions or []
-        if kept := [uri for uri in wanted if self._is_own(ctx, str(uri))]:
-            filtered = params.notifications.model_copy(update={"resource_subscriptions": kept})
-        else:
-            filtered = params.notifications.model_copy(update={"resource_subscriptions": None})
+        kept = [uri for uri in wanted if await self._is_own(ctx, str(uri))]
+        filtered = params.notifications.model_copy(update={"resource_subscriptions": kept or None})
         return await self._door.changes.listener(caller)(ctx, params.model_copy(update={"notifications": filtered}))
 
-    def _files(self, ctx: Ctx, place: Place) -> Files:
-        session = self._door.handles.check(place.session, self._door.caller(ctx))
-        if self._door.files is None:
-            raise NotFound("workspace files cannot be read here")
-        return self._door.files(session)
+    async def _files(self, ctx: Ctx, place: Place) -> Files:
+        keeping = (await self._door.hall()).keeping
+        return keeping.files(await keeping.sessions.get(place.session, caller=self._door.caller(ctx)))
 
-    def _is_own(self, ctx: Ctx, uri: str) -> bool:
+    async def _is_own(self, ctx: Ctx, uri: str) -> bool:
         try:
-            self._door.handles.check(place_of(uri).session, self._door.caller(ctx))
+            await self._files(ctx, place_of(uri))
         except Error:
             return False
         return True

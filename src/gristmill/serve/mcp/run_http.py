@@ -1,7 +1,6 @@
 """The whole of ``gristmill serve --http``."""
 
 import sys
-import time
 from typing import Any
 
 import uvicorn
@@ -9,7 +8,6 @@ from mcp.server.lowlevel.server import Server
 
 from gristmill.config import Config
 from gristmill.errors import ConfigError
-from gristmill.serve.mcp.handles import Handles, load_key
 from gristmill.serve.mcp.http import LOOPBACK, PATH, app_of, http_caller
 from gristmill.serve.mcp.instructions import instructions
 from gristmill.serve.mcp.known import remembered_servers
@@ -41,7 +39,6 @@ async def run_http(config: Config, *, host: str, port: int, token: str | None, p
     async with opening(config) as hall:
         door = Door(
             hall=hall,
-            handles=Handles(key=load_key(config.state_dir), now=time.time),
             instructions=instructions(servers),
             names=tuple(sorted(servers)),
             caller=http_caller,

@@ -1,9 +1,6 @@
 """The whole of ``gristmill serve`` on standard input and output."""
 
-import time
-
 from gristmill.config import Config
-from gristmill.serve.mcp.handles import Handles, load_key
 from gristmill.serve.mcp.instructions import instructions
 from gristmill.serve.mcp.known import remembered_servers
 from gristmill.serve.mcp.opening import opening
@@ -15,9 +12,8 @@ from gristmill.serve.mcp.stdio import stdio_streams
 async def run_stdio(config: Config) -> None:
     """Serve until the client closes its end."""
     servers = remembered_servers(config)
-    handles = Handles(key=load_key(config.state_dir), now=time.time)
     async with stdio_streams() as (reading, writing), opening(config) as hall:
-        door = Door(hall=hall, handles=handles, instructions=instructions(servers), names=tuple(sorted(servers)))
+        door = Door(hall=hall, instructions=instructions(servers), names=tuple(sorted(servers)))
         server = build_server(door)
         try:
             await server.run(reading, writing, server.create_initialization_options())

@@ -13,6 +13,7 @@ from mcp_types import ElicitRequestParams, ElicitResult
 
 from gristmill.errors import LimitExceeded, NotFound
 from gristmill.model import Outcome
+from gristmill.session.sessions import SessionRecord
 
 MOST_OF_CALLER = 16
 MOST_FINISHED = 256
@@ -35,7 +36,7 @@ class Run:
 
     id: str
     caller: str
-    session: str | None = None
+    session: SessionRecord | None = None
     opened: bool = False
     task: "asyncio.Task[Outcome]" = field(init=False)
     open_question: Question | None = None

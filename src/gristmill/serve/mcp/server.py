@@ -126,6 +126,6 @@ class _Answers:
         if isinstance(params.ref, PromptReference) and params.argument.name == "server":
             return CompleteResult(completion=prompt.complete(self._door.names, begun))
         if params.argument.name == "session":
-            own = self._door.sessions.get(self._door.caller(ctx), {})
-            return CompleteResult(completion=prompt.complete(own, begun))
+            own = await (await self._door.hall()).keeping.sessions.list(caller=self._door.caller(ctx))
+            return CompleteResult(completion=prompt.complete([session.handle for session in own], begun))
         return CompleteResult(completion=Completion(values=[]))
