@@ -27,6 +27,17 @@ PYTHON = {
     "mcp-server-fetch": ("mcp-server-fetch",),
     "mcp-server-sqlite": ("mcp-server-sqlite", "mcp<2"),
 }
+CLIENTS = {
+    "client-fastmcp": ("fastmcp==4.1.2",),
+    "client-pydantic-ai": ("pydantic-ai-slim[mcp]==2.66.*",),
+    "client-langchain": ("langchain[mcp]==1.4.7",),
+}
+"""Real clients, each in an environment of its own."""
+
+
+def client_python(name: str) -> str:
+    """The Python of a client's environment."""
+    return str(_existing(TOOLS / name / "bin" / "python"))
 
 
 def python_command(name: str) -> str:
