@@ -25,7 +25,7 @@ from gristmill.upstream.listing import Filter, list_tools
 from gristmill.upstream.secrets import Secrets
 
 DOCUMENT = "https://conformance-test.local/client-metadata.json"
-SAMPLES = {"string": "text", "integer": 3, "number": 2.5, "boolean": True, "array": [], "object": {}}
+SAMPLES: dict[str, Any] = {"string": "text", "integer": 3, "number": 2.5, "boolean": True, "array": [], "object": {}}
 
 
 class Memory:

@@ -94,7 +94,7 @@ def needs(asked: Mapping[str, Any], state: str | None = None) -> dict[str, Any]:
 
 def given(ctx: Ctx, *keys: str) -> dict[str, Any] | None:
     """The answers to ``keys``, if the client brought all of them."""
-    answers = (ctx.params or {}).get("inputResponses") or {}
+    answers: Mapping[str, Any] = (ctx.params or {}).get("inputResponses") or {}
     return {key: answers[key] for key in keys} if all(key in answers for key in keys) else None
 
 
@@ -198,8 +198,8 @@ def asks_first(asked: Mapping[str, Any], *, state: str | None = None, done: str 
 
 async def greet(ctx: Ctx, _arguments: Mapping[str, Any]) -> dict[str, Any]:
     answers = given(ctx, "user_name")
-    content = (answers or {}).get("user_name", {}).get("content") if answers else None
-    if not isinstance(content, Mapping) or not isinstance(content.get("name"), str):
+    content: Any = answers["user_name"].get("content") if answers else None
+    if not isinstance(content, dict) or not isinstance(content.get("name"), str):  # pyright: ignore[reportUnknownMemberType]
         return needs({"user_name": form("What is your name?", NAME_SCHEMA)})
     return text(f"Hello, {content['name']}!")
 
@@ -214,7 +214,7 @@ async def multi_round(ctx: Ctx, _arguments: Mapping[str, Any]) -> dict[str, Any]
 
 
 async def by_capability(ctx: Ctx, _arguments: Mapping[str, Any]) -> dict[str, Any]:
-    declared = (ctx.meta or {}).get(CAPABILITIES) or {}
+    declared: Mapping[str, Any] = (ctx.meta or {}).get(CAPABILITIES) or {}
     asked = {
         "elicitation": ("user_name", form("What is your name?", NAME_SCHEMA)),
         "sampling": ("greeting", sample("Generate a greeting")),
@@ -225,7 +225,7 @@ async def by_capability(ctx: Ctx, _arguments: Mapping[str, Any]) -> dict[str, An
 
 
 async def missing_capability(_ctx: Ctx, _arguments: Mapping[str, Any]) -> dict[str, Any]:
-    required = {"requiredCapabilities": {"sampling": {}}}
+    required: dict[str, Any] = {"requiredCapabilities": {"sampling": {}}}
     raise MCPError(code=MISSING_REQUIRED_CLIENT_CAPABILITY, message="sampling is needed", data=required)
 
 
@@ -299,7 +299,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
 
 
 async def list_tools(_ctx: Ctx, _params: RequestParams) -> dict[str, Any]:
-    plain = {"type": "object", "properties": {}}
+    plain: dict[str, Any] = {"type": "object", "properties": {}}
     tools = [{"name": name, "description": f"Fixture {name}.", "inputSchema": SCHEMAS.get(name, plain)} for name in TOOLS]
     return {"tools": tools}
 
@@ -335,7 +335,7 @@ async def list_prompts(_ctx: Ctx, _params: RequestParams) -> dict[str, Any]:
 
 async def get_prompt(ctx: Ctx, _params: RequestParams) -> dict[str, Any]:
     params = ctx.params or {}
-    arguments = params.get("arguments") or {}
+    arguments: Mapping[str, Any] = params.get("arguments") or {}
     match params["name"]:
         case "test_simple_prompt":
             return {"messages": [words("This is a simple prompt for testing.")]}

@@ -36,14 +36,8 @@ async def open_door(state: Path, **parts: Any) -> AsyncGenerator[Door]:
     config = Config(sandbox=SandboxConfig(warm=1), store=StoreConfig(path=state))
     async with Runtime.open(config, tools=TOOLS) as runtime:
         servers = await known_servers(runtime)
-        door = Door(
-            **{
-                "hall": opened(runtime),
-                "instructions": instructions(servers),
-                "names": tuple(servers),
-            }
-            | parts
-        )
+        values: dict[str, Any] = {"hall": opened(runtime), "instructions": instructions(servers), "names": tuple(servers)}
+        door = Door(**values | parts)
         try:
             yield door
         finally:

@@ -112,7 +112,7 @@ async def test_a_time_out_asked_for_ends_the_run(state: Path, mode: Mode) -> Non
 async def test_output_lines_and_calls_are_progress(state: Path, mode: Mode) -> None:
     heard: list[str] = []
 
-    async def hear(_progress: float, _total: float | None, message: str | None) -> None:
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
         heard.append(message or "")
 
     code = "from servers.crm import get\nprint('line one')\nget(1)\nimport time\ntime.sleep(1)"
@@ -135,9 +135,7 @@ async def test_cancelling_a_call_stops_its_run(state: Path, mode: Mode) -> None:
         async def execute(self, code: str, **options: Any) -> Any:
             started.set()
             try:
-                return await self._runtime.execute(
-                    code, **options
-                )
+                return await self._runtime.execute(code, **options)
             finally:
                 ended.set()
 

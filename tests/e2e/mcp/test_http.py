@@ -48,7 +48,8 @@ async def connected(url: str, mode: Mode, token: str = TOKEN) -> AsyncGenerator[
 async def post(url: str, **options: Any) -> httpx2.Response:
     headers = HEADERS | {"Authorization": f"Bearer {TOKEN}"} | options.pop("headers", {})
     async with httpx2.AsyncClient(timeout=60) as client:
-        return await client.post(url, headers=headers, **({"json": PING} | options))
+        body: dict[str, Any] = {"json": PING} | options
+        return await client.post(url, headers=headers, **body)
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -59,7 +59,6 @@ def to_fields(outcome: Outcome) -> dict[str, Any]:
         "plan": plan_lines(outcome.plan) if outcome.plan else None,
         "replayed": outcome.replay.answered if outcome.replay else None,
         "tools_called": list(outcome.tools_called),
-        "milliseconds": outcome.execution_time_ms,
     }
     return {name: value for name, value in fields.items() if value not in (None, "", [], False)}
 
