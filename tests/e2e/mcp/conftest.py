@@ -12,6 +12,7 @@ from mcp import Client, StdioServerParameters
 from mcp_types import CallToolResult
 
 from gristmill.config import Config, SandboxConfig, StoreConfig
+from gristmill.config_policy import PolicyConfig
 from gristmill.runtime.runtime import Runtime
 from gristmill.serve.mcp.hall import opened
 from gristmill.serve.mcp.instructions import instructions
@@ -31,9 +32,9 @@ def anyio_backend() -> str:
 
 
 @asynccontextmanager
-async def open_door(state: Path, **parts: Any) -> AsyncGenerator[Door]:
+async def open_door(state: Path, policy: dict[str, Any] | None = None, **parts: Any) -> AsyncGenerator[Door]:
     """A door in front of a runtime with the tools of all tests."""
-    config = Config(sandbox=SandboxConfig(warm=1), store=StoreConfig(path=state))
+    config = Config(sandbox=SandboxConfig(warm=1), store=StoreConfig(path=state), policy=PolicyConfig(**(policy or {})))
     async with Runtime.open(config, tools=TOOLS) as runtime:
         servers = await known_servers(runtime)
         values: dict[str, Any] = {"hall": opened(runtime), "instructions": instructions(servers), "names": tuple(servers)}

@@ -91,3 +91,32 @@ async def test_a_run_whose_question_is_never_answered_ends_with_the_door(state: 
             await asked.wait()
             tasks.cancel_scope.cancel()
         await runtime.cancelled.wait()
+
+
+@pytest.mark.parametrize(("said", "status"), [("all", "ok"), ("none", "failed")])
+async def test_a_call_that_the_policy_asks_about_is_made_only_after_a_yes(state: Path, mode: Mode, said: str, status: str) -> None:
+    async def person(_context: Any, params: Any) -> ElicitResult:
+        assert "crm.get" in params.message
+        return ElicitResult(action="accept", content={"approve": said})
+
+    code = "from servers.crm import get\nget(number=5)"
+    async with (
+        open_door(state, policy={"ask": ("crm.get",)}) as door,
+        connected(door, mode, elicitation_callback=person) as client,
+    ):
+        answer: Any = await client.call_tool("execute_code", {"code": code})
+
+    assert (answer.structured_content["status"] == "ok") == (status == "ok"), answer.structured_content
+
+
+async def test_a_plan_that_nobody_could_be_asked_about_is_resumed_after_the_approval(state: Path, mode: Mode) -> None:
+    code = "from servers.crm import get\nget(number=5)"
+    async with open_door(state, policy={"ask": ("crm.get",)}) as door, connected(door, mode) as client:
+        waiting: Any = await client.call_tool("execute_code", {"code": code})
+        approvals = (await door.hall()).approvals
+        for approval in await approvals.list():
+            await approvals.decide(approval.id, "all", by="ann")
+        done: Any = await client.call_tool("execute_code", {"resume": waiting.structured_content["id"]})
+
+    assert waiting.structured_content["status"] == "awaiting_approval"
+    assert done.structured_content["result"] == {"number": 5}
