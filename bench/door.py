@@ -1,7 +1,8 @@
 """What one `execute_code` costs a client against FastMCP code mode's `execute`, over stdio and in memory: `python -m bench.door`.
 
 Over stdio one client (the SDK's) drives both servers in turns, so that a busy machine slows both. In memory each is driven by its
-own kind of client in its own environment. Needs FastMCP's environment (`python -m bench.run` installs it). Writes `bench/out/door.json`.
+own kind of client in its own environment. Needs FastMCP's environment (`python -m bench.run` installs it).
+Writes `bench/out/door.json`.
 """
 
 import argparse
@@ -30,7 +31,7 @@ from gristmill.serve.mcp.state import Door
 HERE = Path(__file__).parent
 ROOT = HERE.parent
 FASTMCP = ROOT / ".tools" / "bench" / "fastmcp" / "bin" / "python"
-PEER = HERE / "door_fastmcp.py"
+PEER = HERE / "peers" / "door_fastmcp.py"
 WARM_UP = 10
 
 OURS = {"empty": "1", "one_call": "from servers.bench import echo\necho(x=1)"}
@@ -54,7 +55,8 @@ async def _once(client: Client, tool: str, code: str) -> float:
 async def _ours(folder: Path) -> AsyncGenerator[Client]:
     (folder / "bench_echo.py").write_text(MODULE)
     config = folder / "gristmill.toml"
-    config.write_text(f'[servers.bench]\npython = "bench_echo"\n[policy]\nallow = ["bench.*"]\n[store]\npath = "{folder / "state"}"\n')
+    settings = '[servers.bench]\npython = "bench_echo"\n[policy]\nallow = ["bench.*"]\n[store]\npath = '
+    config.write_text(settings + json.dumps(str(folder / "state")) + "\n")
     env = {"PATH": os.environ["PATH"], "PYTHONPATH": f"{ROOT / 'src'}:{folder}"}
     command = StdioServerParameters(command=sys.executable, args=["-m", "gristmill", "serve", "-c", str(config)], env=env)
     async with Client(command, mode="legacy") as client:

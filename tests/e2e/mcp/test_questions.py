@@ -94,7 +94,9 @@ async def test_a_run_whose_question_is_never_answered_ends_with_the_door(state: 
 
 
 @pytest.mark.parametrize(("said", "status"), [("all", "ok"), ("none", "failed")])
-async def test_a_call_that_the_policy_asks_about_is_made_only_after_a_yes(state: Path, mode: Mode, said: str, status: str) -> None:
+async def test_a_call_that_the_policy_asks_about_is_made_only_after_a_yes(
+    state: Path, mode: Mode, said: str, status: str
+) -> None:
     async def person(_context: Any, params: Any) -> ElicitResult:
         assert "crm.get" in params.message
         return ElicitResult(action="accept", content={"approve": said})

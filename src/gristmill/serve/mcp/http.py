@@ -22,6 +22,8 @@ from gristmill.serve.mcp.state import Door
 
 PATH = "/mcp"
 BODY_BYTES = 8_000_000
+CALLER = "gristmill.caller"
+"""Where in the ASGI scope a guard writes who the verified caller is."""
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -82,14 +84,14 @@ class RequireToken:
                 refused = JSONResponse({"error": "a bearer token is needed"}, 401, {"WWW-Authenticate": "Bearer"})
                 await refused(scope, receive, send)
                 return
-            scope["gristmill.caller"] = f"token:{self._digest.hex()[:16]}"
+            scope[CALLER] = "http"  # one token is one person; it may be changed without losing the sessions
         await self._app(scope, receive, send)
 
 
 def http_caller(ctx: Ctx) -> str:
-    """Whose request it is: by the token it came with; ``local`` where none is asked for."""
+    """Whose request it is, by what the guard in front wrote into the scope; ``local`` where there is none."""
     scope: Any = getattr(ctx.request, "scope", None) or {}
-    return str(scope.get("gristmill.caller", "local"))
+    return str(scope.get(CALLER, "local"))
 
 
 def _digest(token: str) -> bytes:

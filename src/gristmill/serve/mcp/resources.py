@@ -74,9 +74,10 @@ class Resources:
         self._door.changes.subscribe(place.uri, ctx.session)
         return EmptyResult()
 
-    async def unsubscribe(self, _ctx: Ctx, params: UnsubscribeRequestParams) -> EmptyResult:
+    async def unsubscribe(self, ctx: Ctx, params: UnsubscribeRequestParams) -> EmptyResult:
         """No longer follow it."""
-        self._door.changes.unsubscribe(str(params.uri))
+        if await self._is_own(ctx, str(params.uri)):
+            self._door.changes.unsubscribe(str(params.uri))
         return EmptyResult()
 
     async def listen(self, ctx: Ctx, params: SubscriptionsListenRequestParams) -> SubscriptionsListenResult:
