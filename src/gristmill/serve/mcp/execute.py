@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from mcp_types import (
     CallToolRequestParams,
@@ -19,7 +19,6 @@ from mcp_types import (
 
 from gristmill.errors import NotFound
 from gristmill.model import Budget, Outcome, Plan
-from gristmill.runtime.runtime import Runtime
 from gristmill.serve.mcp.approvals import SCHEMA, approved, question
 from gristmill.serve.mcp.arguments import ExecuteArguments, WrongArguments, checked
 from gristmill.serve.mcp.asking import AskClient, Ctx, ask_through, can_answer, is_modern
@@ -30,6 +29,9 @@ from gristmill.serve.mcp.runs import Question, Run
 from gristmill.serve.mcp.state import Door
 from gristmill.serve.mcp.surface import NEW
 from gristmill.session.sessions import SessionRecord
+
+if TYPE_CHECKING:
+    from gristmill.runtime.runtime import Runtime
 
 WAIT_SECONDS = 50.0
 """How long ``resume`` waits before it says "still running": below the minute that many clients give a tool."""
@@ -75,7 +77,7 @@ async def _begin(door: Door, ctx: Ctx, wanted: ExecuteArguments, caller: str) ->
     return await _result(door, ctx, run, outcome)
 
 
-async def _session(runtime: Runtime, wanted: str | None, caller: str) -> SessionRecord | None:
+async def _session(runtime: "Runtime", wanted: str | None, caller: str) -> SessionRecord | None:
     """The session that the handle names; a handle is no proof, the caller must be its own."""
     if wanted is None:
         return None

@@ -1,15 +1,18 @@
 """The servers and their tools as far as they are known now, without connecting to any."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gristmill.config import Config
-from gristmill.runtime.runtime import Runtime
 from gristmill.upstream.remember import load
+
+if TYPE_CHECKING:
+    from gristmill.runtime.runtime import Runtime
 
 Known = dict[str, tuple[str, ...]]
 
 
-async def known_servers(runtime: Runtime) -> Known:
+async def known_servers(runtime: "Runtime") -> Known:
     """By an open runtime."""
     return {row.name: tuple(tool.name for tool in await runtime.list_tools(row.name)) for row in await runtime.list_servers()}
 
