@@ -95,10 +95,14 @@ def test_what_is_no_message_is_answered_and_the_next_one_is_served(folder: Path)
 def test_a_huge_line_is_refused_without_being_kept(folder: Path) -> None:
     with serving(folder) as peer:
         peer.shake_hands()
-        for _ in range(3):
+        peer.call(0, code="0")
+        peer.answer(0)
+        before = _peak_mb(peer.process.pid)
+        for _ in range(25):
             peer.write(b"x" * LINE_BYTES)
         peer.write(b"\n")
         assert peer.read()["error"]["code"] == -32600
+        assert _peak_mb(peer.process.pid) - before < 100
         peer.call(1, code="1")
         assert peer.answer(1)["result"]["structuredContent"]["result"] == 1
 
@@ -143,6 +147,12 @@ def test_nothing_is_left_when_the_client_vanishes_in_the_middle_of_a_run(folder:
         peer.process.wait(20)
         left = _still(processes)
     assert not left
+
+
+def _peak_mb(pid: int) -> int:
+    """The most memory that the process ever had."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) // 1024
 
 
 def _below(root: int) -> set[int]:
