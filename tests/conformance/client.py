@@ -18,8 +18,8 @@ from gristmill.events import ignore
 from gristmill.model import Tool, ToolCall
 from gristmill.upstream.auth import open_browser
 from gristmill.upstream.base import InputAnswer, InputRequest
-from gristmill.upstream.build import address_of
 from gristmill.upstream.connection import Connection, Hooks, open_connection
+from gristmill.upstream.dial import address_of
 from gristmill.upstream.http import http_transport
 from gristmill.upstream.listing import Filter, list_tools
 from gristmill.upstream.secrets import Secrets
