@@ -40,6 +40,9 @@ class Memory:
     def write(self, text: str) -> None:
         self._text = text
 
+    def forget(self) -> None:
+        self._text = None
+
 
 async def visit(url: str) -> None:
     """What a person does in a browser."""
