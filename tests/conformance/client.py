@@ -40,8 +40,9 @@ class Memory:
     def write(self, text: str) -> None:
         self._text = text
 
-    def forget(self) -> None:
-        self._text = None
+    def forget(self) -> bool:
+        was, self._text = self._text, None
+        return was is not None
 
 
 async def visit(url: str) -> None:
