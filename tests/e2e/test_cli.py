@@ -11,7 +11,7 @@ import pytest
 
 FIELDS = {
     "id", "status", "success", "output", "result", "error", "error_type", "limit", "execution_time_ms", "memory_mb",
-    "tools_called", "isolation", "truncated", "state", "session",
+    "tools_called", "isolation", "truncated", "state", "session", "advice", "left_out", "plan", "replay", "tokens_saved",
 }  # fmt: skip
 
 
