@@ -16,7 +16,7 @@ State = Literal["sent", "done", "failed"]
 
 TABLES = (
     """CREATE TABLE IF NOT EXISTS runs (
-        id TEXT PRIMARY KEY, root TEXT NOT NULL, session TEXT, caller TEXT NOT NULL, code BYTEA NOT NULL,
+        id TEXT PRIMARY KEY, root TEXT NOT NULL, session TEXT, caller TEXT NOT NULL, tenant TEXT NOT NULL, code BYTEA NOT NULL,
         status TEXT NOT NULL, created DOUBLE PRECISION NOT NULL)""",
     "CREATE INDEX IF NOT EXISTS runs_root ON runs (root, created)",
     """CREATE TABLE IF NOT EXISTS journal (
@@ -27,7 +27,7 @@ TABLES = (
 )
 
 
-_BEGAN = """INSERT INTO runs (id, root, session, caller, code, status, created) VALUES (?, ?, ?, ?, ?, ?, ?)
+_BEGAN = """INSERT INTO runs (id, root, session, caller, tenant, code, status, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (id) DO UPDATE SET status = excluded.status"""
 _INSERT = """INSERT INTO journal (root, hash, occurrence, tool, reads, arguments, state, attempt, value, at)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
@@ -71,6 +71,7 @@ class RunRecord:
     caller: str
     code: str
     status: str
+    tenant: str = "local"
 
 
 class Journal:
@@ -82,7 +83,8 @@ class Journal:
     def began(self, run: RunRecord) -> None:
         """Note that an execution began, or how it ended; kept soon."""
         code = self._seal.seal(run.code.encode("utf-8", "surrogatepass"), f"run/{run.id}")
-        self._store.write_soon((_BEGAN, (run.id, run.root, run.session, run.caller, code, run.status, self._clock())))
+        values = (run.id, run.root, run.session, run.caller, run.tenant, code, run.status, self._clock())
+        self._store.write_soon((_BEGAN, values))
 
     async def find(self, execution: str) -> RunRecord:
         """An execution by its id.
@@ -90,14 +92,14 @@ class Journal:
         Raises:
             NotFound: nothing is kept of it.
         """
-        rows = await self._store.read("SELECT id, root, session, caller, code, status FROM runs WHERE id = ?", execution)
+        rows = await self._store.read("SELECT id, root, session, caller, tenant, code, status FROM runs WHERE id = ?", execution)
         if not rows:
             raise NotFound(
                 f"nothing is kept of an execution {execution!r}: it made no tool calls, or is too old; execute the code anew"
             )
-        found, root, session, caller, code, status = cast("tuple[Any, ...]", rows[0])
+        found, root, session, caller, tenant, code, status = cast("tuple[Any, ...]", rows[0])
         text = self._seal.open(bytes(code), f"run/{found}").decode("utf-8", "surrogatepass")
-        return RunRecord(id=found, root=root, session=session, caller=caller, code=text, status=status)
+        return RunRecord(id=found, root=root, session=session, caller=caller, tenant=tenant, code=text, status=status)
 
     async def load(self, root: str) -> tuple[Entry, ...]:
         """Every call of the runs of ``root``, in no particular order."""

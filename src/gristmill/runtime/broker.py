@@ -39,6 +39,8 @@ class Broker:
     checker: Checker
     trusted: frozenset[str]
     """Servers whose tools are functions of the embedding application."""
+    note: Callable[[Run, str], None]
+    """Keeps what is needed to take a run up again."""
     masks: Callable[[Run], MaskLayer | None]
     flows: Callable[[Run], FlowLayer | None]
     known: KnownTools = field(default_factory=KnownTools)
@@ -53,12 +55,12 @@ class Broker:
             self.session,
             self.discovery,
             ProperNames(self.library.find),
-            CheckArguments(self.library.find, self.checker, run.reveal),
+            CheckArguments(self.library.find, self.checker, run.reveal, run.refers),
             self.quota,
             self.flows(run),
             self.known.hold_back,
-            Decide(run, self.library.find, self._decide, self.policy.refusal),
-            Replay(run, self.journal),
+            Decide(run, self.library.find, self._decide, self.policy.refusal, self.library.definition),
+            Replay(run, self.journal, self.note),
             UseAgain(run, self.cache),
             self.known.learn,
             self.masks(run),

@@ -98,7 +98,8 @@ def _rooms(
     broker = Broker(
         upstreams=upstreams, library=library, session=session, discovery=AnswerDiscovery(discovery, session.skills_of),
         policy=policy, quota=Quota(config.quota, time.monotonic), journal=durable.journal, cache=Cache(), checker=Checker(),
-        trusted=trusted, masks=shields.masks, flows=shields.flows, known=known_tools(config, upstreams, library),
+        trusted=trusted, note=desk.note, masks=shields.masks, flows=shields.flows,
+        known=known_tools(config, upstreams, library),
     )  # fmt: skip
     site = site_of(config.sandbox.venv, config.sandbox.packages, config.state_dir)
     return Rooms(

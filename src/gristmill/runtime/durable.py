@@ -18,6 +18,7 @@ from gristmill.ledger.keys import derive
 from gristmill.ledger.seal import Seal
 from gristmill.ledger.spent import Spent
 from gristmill.runtime import keeping, redactors
+from gristmill.runtime.inbox import decision_recorder
 from gristmill.runtime.keeping import Keeping, keeping_over
 from gristmill.runtime.records import ledger_key, open_config_store
 from gristmill.runtime.redactors import Redactors
@@ -54,7 +55,7 @@ async def open_durable(config: Config, clock: Callable[[], float] = time.time) -
             yield Durable(
                 store=store,
                 journal=Journal(store, Seal(key), clock),
-                approvals=Approvals(store, clock),
+                approvals=Approvals(store, clock, decision_recorder(audit)),
                 redactors=Redactors(Detector(findings(config.mask)), store, key, clock),
                 audit=audit,
                 keeping=keeping_over(store, config, derive(key, "skills")),

@@ -1,5 +1,6 @@
 """Calls that were made before are answered from the journal; new ones are written down, writes before they leave."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from gristmill.errors import LimitExceeded, NotFound, Refused, ToolFailed
@@ -14,6 +15,8 @@ class Replay:
 
     run: Run
     journal: Journal
+    note: Callable[[Run, str], None]
+    """Keeps what is needed to take the run up again."""
 
     async def __call__(self, call: ToolCall, proceed: Handler) -> ToolResult:
         """Answer from the journal, or pass on and write down what came of it.
@@ -34,6 +37,10 @@ class Replay:
             root=run.root, hash=key.hash, occurrence=key.occurrence, tool=call.tool, reads=reads,
             arguments=run.show(dict(call.arguments)), attempt=before.attempt if before else 0,
         )  # fmt: skip
+        if not run.noted:
+            # Before the first call of which anything is kept: a run that is killed can be taken up again.
+            run.noted = True
+            self.note(run, "running")
         if not reads:
             await self.journal.sent(entry)
         return await self._made(call, entry, proceed)
