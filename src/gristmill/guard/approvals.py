@@ -179,6 +179,6 @@ def _chosen(plan: Plan, approve: Literal["all", "none"] | Sequence[int]) -> list
         return asked
     if approve == "none":
         return []
-    if unknown := sorted(set(approve) - set(asked)):
+    if unknown := sorted(set(approve) - {call.number for call in plan.calls}):
         raise Refused(f"the plan has no call {unknown[0]} to approve; it has {asked}", rule="approval.numbers")
-    return sorted(set(approve))
+    return sorted(set(approve) & set(asked))
