@@ -15,7 +15,7 @@ import pytest
 
 from gristmill.config import Config
 from gristmill.errors import CallRefused, NotFound, StoreUnavailable, UpstreamUnavailable
-from gristmill.model import Json, Outcome, Plan
+from gristmill.model import Execution, Json, Outcome, Plan, ToolCall
 from gristmill.runtime.runtime import Runtime
 from gristmill.testing import FakePool, Program, Tools, fake_runtime
 
@@ -124,9 +124,6 @@ async def test_a_write_that_cannot_be_written_down_does_not_leave(tmp_path: Path
         async def refuse(_work: object) -> None:
             raise StoreUnavailable("the store refused: database or disk is full")
 
-        async def approve(_plan: Plan) -> Any:
-            return "all"
-
         desk = runtime._rooms.desk  # pyright: ignore[reportPrivateUsage]
         asked = await runtime.execute("1", execution_id="e")
         assert asked.plan is not None
@@ -208,8 +205,8 @@ async def test_a_caller_or_tenant_cannot_take_up_what_belongs_to_another(tmp_pat
         asked = await runtime.execute("1", execution_id="e", caller="ann", tenant="a")
         assert asked.plan is not None
         await runtime.approvals.decide(asked.plan.id, "all", by="boss")
-        for who in ({"caller": "bob", "tenant": "a"}, {"caller": "ann", "tenant": "b"}):
-            assert (await runtime.execute(resume="e", **who)).status == "refused"
+        for caller, tenant in (("bob", "a"), ("ann", "b")):
+            assert (await runtime.execute(resume="e", caller=caller, tenant=tenant)).status == "refused"
         assert bank.paid == []
         assert await runtime.approvals.list(tenant="b", pending_only=False) == ()
 
@@ -229,28 +226,16 @@ async def test_two_who_resume_the_same_run_at_once_do_nothing_twice(tmp_path: Pa
         asked = await one.execute("1", execution_id="e")
         assert asked.plan is not None
         await one.approvals.decide(asked.plan.id, "all", by="boss")
-        second_sees = await other._rooms.desk.take_in(_execution("second"))  # pyright: ignore[reportPrivateUsage]
+        second_sees = await other._rooms.desk.take_in(Execution(id="second", code="1", resume="e"))  # pyright: ignore[reportPrivateUsage]
         assert len(second_sees.grants) == 3
         first = asyncio.create_task(one.execute(resume="e"))
         await asyncio.wait_for(entered.wait(), 5)
         # It looked before the first had sent anything, and comes to send after.
         handler = other._rooms.broker.handler(second_sees, other._rooms.recorder.execution(second_sees))  # pyright: ignore[reportPrivateUsage]
         with pytest.raises(CallRefused) as refused:
-            await handler(_call("second"))
+            await handler(ToolCall(id=1, tool="bank.pay", arguments={"n": 1}, execution="second"))
         go_on.set()
         assert ((await first).status, refused.value.rule, bank.paid) == ("ok", "journal.once", [1, 2, 3])
-
-
-def _execution(name: str) -> Any:
-    from gristmill.model import Execution
-
-    return Execution(id=name, code="1", resume="e")
-
-
-def _call(execution: str) -> Any:
-    from gristmill.model import ToolCall
-
-    return ToolCall(id=1, tool="bank.pay", arguments={"n": 1}, execution=execution)
 
 
 class CancelledAt:

@@ -144,7 +144,9 @@ def test_a_rehearsal_leaves_the_variables_of_its_session_as_they_were(wiki: Bloc
     wiki.execute("count = 1", session="s")
     plan_of(wiki.execute("from servers import wiki\ncount += 1\nwiki.create(title=str(count))", session="s"))
     assert wiki.execute("count", session="s").result == 1
-    done = wiki.execute("from servers import wiki\ncount += 1\nwiki.create(title=str(count))", session="s", approve=lambda _: "all")
+    done = wiki.execute(
+        "from servers import wiki\ncount += 1\nwiki.create(title=str(count))", session="s", approve=lambda _: "all"
+    )
     assert (done.status, _made) == ("ok", [{"title": "2", "parent": ""}])
     assert wiki.execute("count", session="s").result == 2
 

@@ -59,7 +59,7 @@ class Broker:
             self.quota,
             self.flows(run),
             self.known.hold_back,
-            Decide(run, self.library.find, self._decide, self.policy.refusal, self.library.definition),
+            Decide(run, self.library.find, self.decide, self.policy.refusal, self.library.definition),
             Replay(run, self.journal, self.note),
             UseAgain(run, self.cache),
             self.known.learn,
@@ -72,7 +72,8 @@ class Broker:
         """The upstreams behind all layers, for the calls of ``run``."""
         return compose(self.layers(run, record), self.upstreams)
 
-    def _decide(self, call: ToolCall, tool: Tool | None) -> Decision:
+    def decide(self, call: ToolCall, tool: Tool | None) -> Decision:
+        """What the rules say about a call, as things are now."""
         accepted = self.library.accepted(call.tool)
         return self.policy.decide(call, tool, accepted=accepted, trusted=call.tool.partition(".")[0] in self.trusted)
 

@@ -25,6 +25,7 @@ from gristmill.runtime.cache import Cache
 from gristmill.runtime.callers import Callers
 from gristmill.runtime.check import Checks
 from gristmill.runtime.desk import Desk
+from gristmill.runtime.difference import Differences
 from gristmill.runtime.discover import Discovery
 from gristmill.runtime.durable import Durable, open_durable
 from gristmill.runtime.keeping import Keeping
@@ -112,6 +113,7 @@ def _rooms(
             metrics=Metrics(pool.states) if serving and config.records.metrics else NoMetrics(), anomalies=Anomalies(),
             wait=serving,
         ),
+        differences=Differences(upstreams=upstreams, library=library, decide=broker.decide),
     )  # fmt: skip
 
 

@@ -61,6 +61,7 @@ async def _until_decided(rooms: Rooms, run: Run, way: _Way) -> tuple[Run, Report
     """Run; when calls have to wait for approval, ask, and run again with the answer."""
     report, rounds = await _run(rooms, run, way), 0
     while run.waits:
+        await rooms.differences(run, way.record)
         plan, rounds = await rooms.desk.ask(run, report), rounds + 1
         if way.approve is None or rounds == ROUNDS or not await _decided(rooms, plan, way.approve):
             return run, replace(report, status="awaiting_approval"), plan
