@@ -37,17 +37,16 @@ def configuration(here: Path, *names: str, **sections: Any) -> Path:
         "files": {"command": node, "args": [script, str(here / "files")]},
     }
     whole = {"store": {"path": str(here / "state")}, "servers": {name: known[name] for name in names}, **sections}
-    path = here / "gristmill.json.toml"
+    path = here / "gristmill.toml"
     path.write_text(_toml(whole))
     return path
 
 
 def _toml(tree: dict[str, Any], above: str = "") -> str:
-    plain = [f"{key} = {json.dumps(value)}" for key, value in tree.items() if not isinstance(value, dict)]
-    parts = [f"[{above}]"] * bool(above) + plain
-    return "\n".join(
-        [*parts, *(_toml(value, f"{above}.{key}".strip(".")) for key, value in tree.items() if isinstance(value, dict))]
-    )
+    tables: dict[str, dict[str, Any]] = {key: value for key, value in tree.items() if isinstance(value, dict)}
+    plain = [f"{key} = {json.dumps(value)}" for key, value in tree.items() if key not in tables]
+    below = [_toml(value, f"{above}.{key}".strip(".")) for key, value in tables.items()]
+    return "\n".join([*([f"[{above}]"] if above else []), *plain, *below])
 
 
 @contextmanager
