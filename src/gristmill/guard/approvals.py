@@ -157,6 +157,10 @@ class Approvals:
             if call.needs_approval
         )
 
+    async def prune(self, before: float) -> None:
+        """Forget what expired before; that it was decided is in the audit."""
+        await self._store.write(("DELETE FROM approvals WHERE expires < ?", (before,)))
+
     def _approval(self, row: Row) -> Approval:
         values = cast("tuple[Any, ...]", row)
         standing: Standing = values[8]

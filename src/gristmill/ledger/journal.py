@@ -145,6 +145,17 @@ class Journal:
             ("DELETE FROM runs WHERE root IN (SELECT root FROM runs GROUP BY root HAVING max(created) < ?)", (before,)),
         )
 
+    async def shrink(self, most: int) -> None:
+        """Forget the runs touched longest ago until what is left has no more than ``most`` bytes."""
+        size = "sum(length(arguments) + coalesce(length(value), 0))"
+        rows = await self._store.read(f"SELECT root, {size} FROM journal GROUP BY root ORDER BY max(at) DESC")  # noqa: S608
+        total = 0
+        for root, bytes_ in rows:
+            total += int(bytes_ or 0)
+            if total > most:
+                forget = ("DELETE FROM journal WHERE root = ?", (root,)), ("DELETE FROM runs WHERE root = ?", (root,))
+                await self._store.write(*forget)
+
     def _keep(self, entry: Entry) -> Statement:
         return _KEEP, self._values(replace(entry, attempt=entry.attempt + 1))
 

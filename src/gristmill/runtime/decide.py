@@ -45,6 +45,8 @@ class Decide:
             definition = self.definition(call.tool)
             number = run.plan(call, decision, needs_approval=asks, was_lost=lost, definition=definition)
             return ToolResult(value=None, planned=number)
+        if grant is not None:
+            run.decisions[call.id] = replace(decision, rule=f"{decision.rule}, approval {grant.approval}")
         return await proceed(call)
 
     def _tool(self, key: str) -> Tool | None:

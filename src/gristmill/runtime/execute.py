@@ -65,7 +65,7 @@ async def _until_decided(rooms: Rooms, run: Run, way: _Way) -> tuple[Run, Report
         plan, rounds = await rooms.desk.ask(run, report), rounds + 1
         if way.approve is None or rounds == ROUNDS or not await _decided(rooms, plan, way.approve):
             return run, replace(report, status="awaiting_approval"), plan
-        run = await rooms.desk.again(run)
+        run = way.record.run = await rooms.desk.again(run)
         report = await _run(rooms, run, way)
     return run, report, rooms.desk.dry_plan(run, report)
 
