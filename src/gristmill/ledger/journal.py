@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol, cast
 
 from gristmill.errors import CallRefused, NotFound
 from gristmill.model import Json
-from gristmill.store.base import Statement, Store, Transaction, Value
+from gristmill.store.base import Store, Transaction, Value
 
 State = Literal["sent", "done", "failed"]
 
@@ -116,6 +116,8 @@ class Journal:
             StoreUnavailable: it could not be kept, so the call must not leave.
         """
 
+        values = self._values(entry, "sent")
+
         def work(transaction: Transaction) -> None:
             place = (entry.root, entry.hash, entry.occurrence)
             found = transaction.run("SELECT attempt, state FROM journal WHERE root = ? AND hash = ? AND occurrence = ?", *place)
@@ -126,17 +128,17 @@ class Journal:
                 sql = "UPDATE journal SET state = 'sent', attempt = ?, at = ? WHERE root = ? AND hash = ? AND occurrence = ?"
                 transaction.run(sql, entry.attempt + 1, self._clock(), *place)
             else:
-                transaction.run(_INSERT, *self._values(replace(entry, attempt=1)))
+                transaction.run(_INSERT, *values)
 
         await self._store.change(work)
 
     def done(self, entry: Entry, value: Json) -> None:
         """Write down what a call answered; kept soon, in order."""
-        self._store.write_soon(self._keep(replace(entry, state="done", value=value)))
+        self._store.write_soon((_KEEP, self._values(entry, "done", value)))
 
     def failed(self, entry: Entry) -> None:
         """Write down that a call failed, or never left: it may be made again."""
-        self._store.write_soon(self._keep(replace(entry, state="failed")))
+        self._store.write_soon((_KEEP, self._values(entry, "failed")))
 
     async def prune(self, before: float) -> None:
         """Forget runs of which nothing has happened since ``before``."""
@@ -156,16 +158,14 @@ class Journal:
                 forget = ("DELETE FROM journal WHERE root = ?", (root,)), ("DELETE FROM runs WHERE root = ?", (root,))
                 await self._store.write(*forget)
 
-    def _keep(self, entry: Entry) -> Statement:
-        return _KEEP, self._values(replace(entry, attempt=entry.attempt + 1))
-
-    def _values(self, entry: Entry) -> tuple[Value, ...]:
+    def _values(self, entry: Entry, state: State, answer: Json = None) -> tuple[Value, ...]:
+        """The row of a call that has been sent once more than ``entry`` says."""
         value = None
-        if entry.state == "done":
-            value = self._seal.seal(json.dumps(entry.value, separators=(",", ":")).encode(), entry.place)
+        if state == "done":
+            value = self._seal.seal(json.dumps(answer, separators=(",", ":")).encode(), entry.place)
         arguments = json.dumps(dict(entry.arguments), separators=(",", ":"))
         return (
-            entry.root, entry.hash, entry.occurrence, entry.tool, int(entry.reads), arguments, entry.state, entry.attempt,
+            entry.root, entry.hash, entry.occurrence, entry.tool, int(entry.reads), arguments, state, entry.attempt + 1,
             value, self._clock(),
         )  # fmt: skip
 

@@ -29,7 +29,8 @@ class Decide:
             CallRefused: a rule or an approver said no.
         """
         run, tool = self.run, self._tool(call.tool)
-        decision = self.decide(replace(call, arguments=run.reveal(call.arguments)), tool)
+        revealed = run.reveal(call.arguments)
+        decision = self.decide(call if revealed is call.arguments else replace(call, arguments=revealed), tool)
         run.decisions[call.id], run.names[call.id] = decision, call.tool
         if decision.effect == "deny":
             raise self.refuse(call, decision)

@@ -73,7 +73,7 @@ class ExecutionRecord:
         self.bytes += len(ending.result)
         tool = self.run.names.get(call.id, call.tool)
         decision, server = self.run.decisions.get(call.id), tool.partition(".")[0]
-        shown = self.run.show(dict(call.arguments))
+        shown = self.run.shown(call)
         self.recorder.audit.record(
             AuditRecord(
                 kind="call",
@@ -210,14 +210,14 @@ class Record:
         try:
             result = await proceed(call)
             status = "planned" if result.planned is not None else "failed" if result.is_error else "ok"
-            ending = Ending(status=status, result=_text(result))
+            ending = Ending(status=status, result=_text(result), seconds=time.perf_counter() - began)
             return result
         except Error as error:
             rule = error.rule if isinstance(error, Refused) else None
-            ending = Ending(status=error.code, error=error.message, rule=rule)
+            ending = Ending(status=error.code, error=error.message, rule=rule, seconds=time.perf_counter() - began)
             raise
         finally:
-            self.record.call(call, replace(ending, seconds=time.perf_counter() - began))
+            self.record.call(call, ending)
 
 
 def _made(call: ToolCall, tool: str, ending: Ending, position: int, at: float) -> MadeCall:

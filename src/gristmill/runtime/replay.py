@@ -35,7 +35,7 @@ class Replay:
             return await proceed(call)  # what it sees now is not what the approved run will see
         entry = Entry(
             root=run.root, hash=key.hash, occurrence=key.occurrence, tool=call.tool, reads=reads,
-            arguments=run.show(dict(call.arguments)), attempt=before.attempt if before else 0,
+            arguments=run.shown(call), attempt=before.attempt if before else 0,
         )  # fmt: skip
         if not run.noted:
             # Before the first call of which anything is kept: a run that is killed can be taken up again.

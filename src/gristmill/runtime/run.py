@@ -57,6 +57,7 @@ class Run:
     """Results of approved calls by approval and number in its plan: later ones may refer to them."""
     noted: bool = False
     """Whether enough is kept to take this run up again after a crash."""
+    _shown: tuple[Mapping[str, Json], Json] | None = None
     _granted: dict[CallKey, Grant] = field(default_factory=dict[CallKey, Grant])
     _used: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
     _exact: dict[CallKey, list[Grant]] = field(default_factory=dict[CallKey, list[Grant]])
@@ -84,6 +85,13 @@ class Run:
     def show(self, value: Json) -> Json:
         """``value`` as people may see it."""
         return value if self.redactor is None else self.redactor.mask(value)
+
+    def shown(self, call: ToolCall) -> Json:
+        """The arguments of ``call`` as people may see them; plan, journal and record ask for the same."""
+        known = self._shown
+        if known is None or known[0] is not call.arguments:
+            known = self._shown = (call.arguments, self.show(dict(call.arguments)))
+        return known[1]
 
     def key(self, call: ToolCall) -> CallKey:
         """Who this call is in the journal; asked once it has its proper names."""
@@ -117,7 +125,7 @@ class Run:
             PlannedCall(
                 number=number,
                 tool=call.tool,
-                arguments=self.show(dict(call.arguments)),
+                arguments=self.shown(call),
                 rule=decision.rule,
                 hash=key.hash,
                 occurrence=key.occurrence,
