@@ -65,6 +65,7 @@ def _database(here: Path) -> sqlite3.Connection:
     return connection
 
 
+@pytest.mark.requirement("P10")
 def test_one_program_joins_what_two_servers_know(here: Path) -> None:
     _database(here)
     repo = here / "repo"

@@ -68,6 +68,7 @@ def lost(outcome: Outcome) -> list[int]:
     return [call.arguments["n"] for call in outcome.plan.calls if call.was_lost]
 
 
+@pytest.mark.requirement("P7")
 async def test_a_write_whose_server_died_is_said_to_be_unknown_and_asked_about_before_it_is_repeated(tmp_path: Path) -> None:
     bank = Bank(dies=True)
     async with hall(tmp_path, bank) as runtime:
@@ -117,6 +118,7 @@ async def test_who_decided_first_by_another_way_counts(tmp_path: Path) -> None:
         assert (outcome.status, outcome.error_type, bank.paid) == ("failed", "CallRefused", [])
 
 
+@pytest.mark.requirement("P7")
 async def test_a_write_that_cannot_be_written_down_does_not_leave(tmp_path: Path) -> None:
     bank = Bank()
     async with hall(tmp_path, bank) as runtime:
@@ -211,6 +213,7 @@ async def test_a_caller_or_tenant_cannot_take_up_what_belongs_to_another(tmp_pat
         assert await runtime.approvals.list(tenant="b", pending_only=False) == ()
 
 
+@pytest.mark.requirement("P7")
 async def test_two_who_resume_the_same_run_at_once_do_nothing_twice(tmp_path: Path) -> None:
     entered, go_on = asyncio.Event(), asyncio.Event()
 
@@ -266,6 +269,7 @@ class CancelledAt:
                 error = raised
 
 
+@pytest.mark.requirement("P7")
 async def test_cancelled_at_any_point_nothing_is_lost_doubled_or_silently_undecided(tmp_path: Path) -> None:
     bank, said = Bank(), set[int]()
 

@@ -42,6 +42,7 @@ def plan_of(outcome: Outcome) -> Plan:
     return outcome.plan
 
 
+@pytest.mark.requirement("P8")
 def test_a_loop_of_writes_is_one_question(wiki: BlockingRuntime) -> None:
     asked: list[Plan] = []
 
@@ -103,6 +104,7 @@ def test_a_planned_result_can_be_printed(wiki: BlockingRuntime) -> None:
     assert (plan.stopped, outcome.output.strip()) == (None, "<result of planned call 1, wiki.create>")
 
 
+@pytest.mark.requirement("P8")
 def test_a_program_that_must_know_a_result_stops_the_plan_there_and_says_so(wiki: BlockingRuntime) -> None:
     code = """
 from servers import wiki
@@ -151,6 +153,7 @@ def test_a_rehearsal_leaves_the_variables_of_its_session_as_they_were(wiki: Bloc
     assert wiki.execute("count", session="s").result == 2
 
 
+@pytest.mark.requirement("P9")
 def test_a_failed_program_is_mended_and_goes_on_without_repeating_a_call(wiki: BlockingRuntime) -> None:
     code = "from servers import wiki\nfor n in range(5):\n    wiki.create(title=str(n))\nboom"
     failed = wiki.execute(code, approve=lambda _: "all")

@@ -1,6 +1,7 @@
 """What must outlive the process, opened as one value: the store, and in it the journal, the inbox, the masks and the audit."""
 
 import asyncio
+import os
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
@@ -20,6 +21,7 @@ from gristmill.ledger.keys import derive
 from gristmill.ledger.seal import Seal
 from gristmill.ledger.spent import Spent
 from gristmill.runtime import keeping, redactors, retention
+from gristmill.runtime.credentials import credentials
 from gristmill.runtime.inbox import decision_recorder
 from gristmill.runtime.keeping import Keeping, keeping_over
 from gristmill.runtime.records import ledger_key, open_config_store
@@ -59,7 +61,7 @@ async def open_durable(config: Config, clock: Callable[[], float] = time.time) -
         StoreUnavailable: the store cannot be opened.
         ConfigError: its key cannot be used.
     """
-    key = ledger_key(config)
+    key, known = ledger_key(config), credentials(config, os.environ) if config.servers else frozenset[str]()
     async with open_config_store(config, TABLES) as store:
         audit = Audit(store, key, config.state_dir, clock=clock)
         journal, inbox = Journal(store, Seal(key), clock), Approvals(store, clock, decision_recorder(audit))
@@ -70,7 +72,7 @@ async def open_durable(config: Config, clock: Callable[[], float] = time.time) -
                 store=store,
                 journal=journal,
                 approvals=inbox,
-                redactors=Redactors(Detector(findings(config.mask)), store, key, clock),
+                redactors=Redactors(Detector(findings(config.mask, known)), store, key, clock),
                 audit=audit,
                 keeping=keeping_over(store, config, derive(key, "skills")),
                 spent=Spent(store),
