@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 Answer = Literal["all", "none"] | Sequence[int]
 
+MOST = 100_000
+"""Numbers in one range of an answer."""
 ARGUMENTS = 300
 """Characters of a call's arguments in the overview; `--json` shows all."""
 
@@ -74,10 +76,11 @@ def numbers(text: str) -> list[int]:
     for part in text.replace(" ", ",").split(","):
         if not part:
             continue
-        first, _, last = part.partition("-")
-        if last and int(last) - int(first) > 100_000:
+        first, dash, last = part.partition("-")
+        start, end = int(first), int(last if dash else first)
+        if end - start > MOST:
             raise ValueError(text)
-        found += range(int(first), int(last or first) + 1)
+        found += range(start, end + 1)
     if not found:
         raise ValueError(text)
     return found
