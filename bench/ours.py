@@ -19,6 +19,7 @@ from bench.peers import toolset
 from bench.peers.corpus import AGGREGATE, judge, load_snippets, quantiles
 from gristmill import Config, Outcome, Runtime
 from gristmill.config import SandboxConfig, StoreConfig
+from gristmill.config_shaping import ShapingConfig
 from gristmill.runtime.build import open_rooms
 from gristmill.sandbox.pool import LinuxPool
 
@@ -26,6 +27,8 @@ PRINT = "print(1+1)"
 PAUSE = 0.005
 """Seconds between two timed runs; the peers get the same."""
 WARM = 8
+WHOLE = ShapingConfig(result_tokens=10_000_000)
+"""Programs here return their timings: all of them are wanted."""
 CALLS = """
 import time
 from servers import bench
@@ -81,7 +84,9 @@ class Opened:
 async def opened(tools: Mapping[str, Callable[..., Any]] | None = None, **sandbox: Any) -> AsyncGenerator[Opened]:
     """A runtime with default settings but for ``sandbox``."""
     with tempfile.TemporaryDirectory() as folder:
-        config = Config(sandbox=SandboxConfig.model_validate({"warm": WARM, **sandbox}), store=StoreConfig(path=Path(folder)))
+        config = Config(
+            sandbox=SandboxConfig.model_validate({"warm": WARM, **sandbox}), store=StoreConfig(path=Path(folder)), shaping=WHOLE
+        )
         async with open_rooms(config, tools if tools is not None else toolset.TOOLS) as rooms:
             assert isinstance(rooms.pool, LinuxPool)
             await rooms.pool.filled()

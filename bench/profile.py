@@ -25,6 +25,8 @@ from gristmill.sandbox.pool import LinuxPool
 from gristmill.sandbox.template import Template
 
 GUEST_CLOCK = "import time\ntime.perf_counter()"
+SETTLED = 0.3
+"""Seconds after which the children of earlier runs are buried."""
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -136,8 +138,18 @@ async def spawn_timeline(rounds: int, marks: Marks) -> dict[str, float]:
 
 def _cpu(pid: int) -> tuple[float, float]:
     """CPU seconds of a process, and of the children it has buried."""
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    fields = _stat(pid)
     return (int(fields[11]) + int(fields[12])) / TICKS, (int(fields[13]) + int(fields[14])) / TICKS
+
+
+def _faults(pid: int) -> tuple[int, int]:
+    """Page faults of a process, and of the children it has buried."""
+    fields = _stat(pid)
+    return int(fields[7]), int(fields[8])
+
+
+def _stat(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
 
 
 def _template() -> int:
@@ -162,6 +174,20 @@ async def cpu(rounds: int, *, busy: bool) -> dict[str, float]:
         now_host, (now_own, now_buried) = time.process_time(), _cpu(template)
     spent = {"host": now_host - host, "template": now_own - own, "children": now_buried - buried}
     return {name: seconds / rounds * 1e6 for name, seconds in spent.items()}
+
+
+async def faults(rounds: int) -> dict[str, float]:
+    """Page faults per fresh run: how many of the template's pages it and a child had to copy. The same under any load."""
+    async with opened() as at:
+        template = _template()
+        await asyncio.sleep(SETTLED)
+        own, buried = _faults(template)
+        for _ in range(rounds):
+            await at.run(PRINT)
+            await at.filled()
+        await asyncio.sleep(SETTLED)
+        now_own, now_buried = _faults(template)
+    return {"template": (now_own - own) / rounds, "children": (now_buried - buried) / rounds}
 
 
 async def _many(at: Opened, count: int) -> None:
@@ -220,6 +246,7 @@ def main() -> None:
     for busy in (False, True):
         spent = asyncio.run(cpu(options.rounds, busy=busy))
         print(f"CPU us per fresh run, {'8 callers' if busy else 'one at a time'}: {spent} = {sum(spent.values()):.0f}")
+    print(f"page faults per fresh run: {asyncio.run(faults(options.rounds))}")
     run_marks, spawn_marks = Marks(), Marks()
     _watch_run(run_marks)
     show("one fresh run from a filled pool (median)", RUN_STAGES, asyncio.run(timeline(options.rounds, run_marks)))

@@ -24,6 +24,8 @@ def main(folder: str) -> None:
     groups = (ROOT / "pyproject.toml").read_text()
     print("installing gristmill and what the repo needs", flush=True)
     pip(python, "-e", ".", *development(groups))
+    # Where byte code is not written on import, every start would compile the package anew.
+    subprocess.run([str(python), "-m", "compileall", "-q", str(ROOT / "src")], check=False)
     print("installing pandas for sandboxed code", flush=True)
     site = PACKAGES_FOR_CODE / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
     if not (site / "pandas").exists():

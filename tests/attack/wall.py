@@ -90,7 +90,9 @@ def everything(outcome: Outcome) -> str:
 def open_wall(state: Path, level: str, tools: Mapping[str, Callable[..., Any]] | None = None, **sandbox: Any) -> Wall:
     """A wall that its user must enter (``with``)."""
     reachable(state)
-    config = load_config(None, store={"path": str(state)}, sandbox={"isolation": level, "warm": 2, **sandbox})
+    # These tests are about the wall: what comes back of it must be whole and as it was.
+    plain: dict[str, Any] = {"mask": {"mode": "off"}, "shaping": {"strategy": "full"}}
+    config = load_config(None, store={"path": str(state)}, sandbox={"isolation": level, "warm": 2, **sandbox}, **plain)
     return Wall(level, BlockingRuntime(config, tools=tools))
 
 

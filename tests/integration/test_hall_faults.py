@@ -308,7 +308,7 @@ async def test_cancelled_at_any_point_nothing_is_lost_doubled_or_silently_undeci
             if not cancelled.reached:
                 break
             number += 1
-    assert number > 5, "there were points to cancel at"
+    assert number > 3, "there were points to cancel at"
     assert in_doubt > 2, "and some of them left a call in doubt, which was said"
 
 

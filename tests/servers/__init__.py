@@ -13,12 +13,31 @@ NODE = (
     "@modelcontextprotocol/server-everything@2026.8.31",
     "@modelcontextprotocol/server-memory@2026.8.31",
 )
+NODE_24 = (
+    "node@24",
+    "@modelcontextprotocol/conformance@0.2.0-alpha.12",
+    "@modelcontextprotocol/inspector@2.12.0",
+    "@modelcontextprotocol/client@2.4.0",
+    "@modelcontextprotocol/sdk@1.32.2",
+)
+"""Clients and the conformance suite want a newer Node than most machines have: it comes with them."""
 PYTHON = {
     "mcp-server-git": ("mcp-server-git",),
     "mcp-server-time": ("mcp-server-time",),
     "mcp-server-fetch": ("mcp-server-fetch",),
     "mcp-server-sqlite": ("mcp-server-sqlite", "mcp<2"),
 }
+CLIENTS = {
+    "client-fastmcp": ("fastmcp==4.1.2",),
+    "client-pydantic-ai": ("pydantic-ai-slim[mcp]==2.66.*",),
+    "client-langchain": ("langchain[mcp]==1.4.7",),
+}
+"""Real clients, each in an environment of its own."""
+
+
+def client_python(name: str) -> str:
+    """The Python of a client's environment."""
+    return str(_existing(TOOLS / name / "bin" / "python"))
 
 
 def python_command(name: str) -> str:
@@ -34,6 +53,12 @@ def node_command(package: str) -> tuple[str, str]:
     script = binary if isinstance(binary, str) else next(iter(binary.values()))
     node = shutil.which("node") or str(_existing(TOOLS / "nodejs" / "bin" / "node"))
     return node, str(_existing(home / script))
+
+
+def node_24(script: str) -> tuple[str, str]:
+    """Node 24 and a script of one of the packages installed beside it."""
+    home = TOOLS / "node24" / "node_modules"
+    return str(_existing(home / ".bin" / "node")), str(_existing(home / script))
 
 
 def _existing(path: Path) -> Path:

@@ -11,15 +11,18 @@ import sys
 import venv
 from pathlib import Path
 
-from tests.servers import NODE, PYTHON, TOOLS, node_command, postgres, prometheus
+from tests.servers import CLIENTS, NODE, NODE_24, PYTHON, TOOLS, node_command, postgres, prometheus
 
 
 def main() -> None:
     """Install what is missing."""
     TOOLS.mkdir(exist_ok=True)
-    for name, requirements in PYTHON.items():
+    for name, requirements in (PYTHON | CLIENTS).items():
         _python(name, requirements)
-    _node()
+    _node("node", NODE)
+    for package in NODE:
+        node_command(package)
+    _node("node24", NODE_24)
     _postgres()
     prometheus.fetch()
     print(f"tool servers are ready in {TOOLS}")
@@ -36,18 +39,16 @@ def _python(name: str, requirements: tuple[str, ...]) -> None:
     stamp.write_text(repr(requirements))
 
 
-def _node() -> None:
-    home = TOOLS / "node"
+def _node(folder: str, packages: tuple[str, ...]) -> None:
+    home = TOOLS / folder
     stamp = home / "installed"
-    if stamp.exists() and stamp.read_text() == repr(NODE):
+    if stamp.exists() and stamp.read_text() == repr(packages):
         return
-    print("installing the Node servers")
+    print(f"installing {', '.join(packages)}")
     home.mkdir(exist_ok=True)
     (home / "package.json").write_text('{"private": true}')
-    _run([*_npm(), "install", "--silent", "--no-audit", "--no-fund", *NODE], cwd=home)
-    for package in NODE:
-        node_command(package)
-    stamp.write_text(repr(NODE))
+    _run([*_npm(), "install", "--silent", "--no-audit", "--no-fund", *packages], cwd=home)
+    stamp.write_text(repr(packages))
 
 
 def _postgres() -> None:

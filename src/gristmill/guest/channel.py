@@ -54,6 +54,7 @@ class Channel:
         self._turn = threading.Condition(threading.Lock())  # guards _open, _reading and Pending.done
         self._sending = threading.Lock()  # keeps frames whole
         self._reading = False
+        self._waiting = 0  # threads that wait for the one that reads
         self._watched = {}  # event loops whose selector knows our socket
         self.unused_errors = []
 
@@ -75,6 +76,11 @@ class Channel:
         while not self._orders:
             self._fill(self._receive_with_fds())
         return self._orders.pop(0), self._fds
+
+    def rehearse(self, data):
+        """Take ``data`` as if it had come from the host."""
+        self._fds = ()
+        self._fill(data)
 
     def _receive_with_fds(self):
         data, self._fds, _, _ = socket.recv_fds(self.sock, 1 << 16, 2)
@@ -141,19 +147,22 @@ class Channel:
         while True:
             with turn:
                 while self._reading and not pending.done:
+                    self._waiting += 1
                     turn.wait()
+                    self._waiting -= 1
                 if pending.done:
                     return
                 self._reading = True
+            data = None
             try:
                 data = self.sock.recv(1 << 16)
             finally:
                 with turn:
                     self._reading = False
-                    turn.notify_all()
-            with turn:
-                self._fill(data)
-                turn.notify_all()
+                    if data is not None:
+                        self._fill(data)
+                    if self._waiting:
+                        turn.notify_all()
 
     def watch(self, loop):
         """Let ``loop`` read answers for its own waiters while it runs."""

@@ -31,17 +31,18 @@ def load(code, name):
     """
     linecache.cache[name] = (len(code), None, code.splitlines(keepends=True), name)
     tree = compile(code, name, "exec", _FLAGS | ast.PyCF_ONLY_AST, dont_inherit=True)
-    sites = ()
+    sites, rewritten = (), False
     if "await" in code or "asyncio" in code:
         sites = parallel_sites(tree)
-        tree = _Tolerant().visit(tree)
+        tree, rewritten = _Tolerant().visit(tree), True
     if "return" in code:
-        tree = _Returns().visit(tree)
+        tree, rewritten = _Returns().visit(tree), True
     if tree.body and isinstance(tree.body[-1], ast.Expr):
         last = tree.body[-1]
-        target = ast.Name(RESULT, ast.Store())
+        target = ast.copy_location(ast.Name(RESULT, ast.Store()), last)
         tree.body[-1] = ast.copy_location(ast.Assign([target], last.value), last)
-    ast.fix_missing_locations(tree)
+    if rewritten:
+        ast.fix_missing_locations(tree)
     return compile(tree, name, "exec", _FLAGS, dont_inherit=True), sites
 
 

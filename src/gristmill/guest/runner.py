@@ -3,10 +3,10 @@
 # The agent's code is dynamic, and so is what runs it: strict typing stops at this door.
 """The life of a child: wait for code, run it, report, and for a session again. Runs sealed; trusts nobody, guards nothing."""
 
-import _signal  # pyright: ignore[reportMissingImports] - the C functions: those of `signal` cost page faults in every child
 import asyncio
 import inspect
 import json
+import linecache
 import os
 import random
 import signal
@@ -19,8 +19,8 @@ from gristmill.guest.channel import Channel, frame
 from gristmill.guest.pending import Pending
 
 _WARM_UP = "print(1)"
+_REHEARSAL = frame(json.dumps(["run", "print(end='')", 10_000]))
 """What a child rehearses before it waits: what every program needs and no more, since each page it touches is its own."""
-
 
 # Bound now: code that patches these in its own interpreter must not break the report about it.
 _encode = json.JSONEncoder().encode
@@ -60,9 +60,8 @@ class Context:
 class Runner:
     """One interpreter's state, and the executions that share it."""
 
-    def __init__(self, hooks=()):
+    def __init__(self):
         self.channel = Channel()
-        self.hooks = hooks  # what modules want done when the agent's code forks
         self.pid = 0
         self.loop = None
         self.branching = False
@@ -71,20 +70,31 @@ class Runner:
         self.module = types.ModuleType("__main__")
         self.count = 0
 
-    def open(self, fd):
-        """Take over the socket to the host; this process is the one that speaks on it."""
-        self.pid = os.getpid()
+    def settle(self, fd):
+        """Once in the template, for all children: what costs each of them nothing then. Returns the module it displaces."""
+        main = sys.modules["__main__"]
         self.channel.open(fd)
         tools.CALLS.channel = self.channel
-
-    def serve(self, fd, *, keep):
-        """Run what the host sends: once, or for as long as the session lives."""
-        self.open(fd)
-        os.register_at_fork(before=self._before_fork, after_in_child=self._forked, after_in_parent=self._after_fork)
-        _signal.signal(_signal.SIGINT, self._interrupted)
+        os.register_at_fork(after_in_child=self._forked)
+        signal.signal(signal.SIGINT, self._interrupted)
         sys.modules["__main__"] = self.module
+        return main
+
+    def rehearse(self):
+        """Run an empty program, so that the pages that every program writes to are our own before someone waits for them."""
+        self.pid = _getpid()
+        self.channel.rehearse(_REHEARSAL)
+        order, _ = self.channel.next_order()
+        self.execute(*order[1:])
+        self.count = 0
+        tools.CALLS.parallel.clear()
+        linecache.cache.clear()
+
+    def serve(self, *, keep):
+        """Run what the host sends: once, or for as long as the session lives."""
+        self.pid = _getpid()
         _reseed()
-        self.channel.send("ready", os.getpid())
+        self.channel.send("ready", self.pid)
         while True:
             order, fds = self.channel.next_order()
             if order[0] == "run":
@@ -165,18 +175,8 @@ class Runner:
             self.interruptible = False
             raise KeyboardInterrupt
 
-    def _before_fork(self):
-        for hook in reversed(self.hooks):
-            hook.get("before", _nothing)()
-
-    def _after_fork(self):
-        for hook in self.hooks:
-            hook.get("after_in_parent", _nothing)()
-
     def _forked(self):
         """A fork made by the agent's code must never speak on the channel."""
-        for hook in self.hooks:
-            hook.get("after_in_child", _nothing)()
         if not self.branching:
             self.channel.close()
 
@@ -207,10 +207,6 @@ class Runner:
         self.channel.branch(channel)
         _reseed()
         self.channel.send("ready", os.getpid())
-
-
-def _nothing():
-    pass
 
 
 def _reseed():
@@ -252,11 +248,13 @@ def prepare(library_path):
 
 def train(rounds):
     """Run small programs, so that what every program needs is specialised, cached and in our own pages already."""
-    stdout, main = sys.stdout, sys.modules["__main__"]
+    stdout = sys.stdout
     ours, theirs = socket.socketpair()
     with theirs, open(os.devnull, "w", encoding="utf-8") as nowhere:
         runner = Runner()
-        runner.open(ours.detach())
+        runner.pid = os.getpid()
+        runner.channel.open(ours.detach())
+        tools.CALLS.channel = runner.channel
         for _ in range(rounds):
             sys.stdout = nowhere
             theirs.sendall(frame(json.dumps(["run", _WARM_UP, {}, 10_000, None])))
@@ -264,5 +262,6 @@ def train(rounds):
             runner._run(*order[1:])
             theirs.recv(1 << 16)
         runner.channel.close()
-    sys.stdout, sys.modules["__main__"] = stdout, main
+    sys.stdout = stdout
     tools.CALLS.forget()
+    linecache.cache.clear()

@@ -180,11 +180,12 @@ def use_modules(folder):
     if _modules[0] in sys.path:
         sys.path.remove(_modules[0])
     _modules[0] = folder
-    for name in [name for name in sys.modules if name.partition(".")[0] == "servers"]:
-        del sys.modules[name]
+    if "servers" in sys.modules:  # only then: a look at every module's name makes a hundred pages the child's own
+        for name in [name for name in sys.modules if name.partition(".")[0] == "servers"]:
+            del sys.modules[name]
     if folder is not None:
         sys.path.insert(0, folder)
-        importlib.invalidate_caches()
+        sys.path_importer_cache.pop(folder, None)
 
 
 _modules = [None]

@@ -18,8 +18,7 @@ from gristmill.ledger.text import canonical
 from gristmill.store.base import Store
 
 BATCH = 512
-LINGER_SECONDS = 0.005
-"""How long a record may wait for others; ``flush`` waits for nobody."""
+PAUSE_SECONDS = 0.05
 QUEUE_RECORDS, QUEUE_CHARACTERS = 20_000, 64_000_000
 """What may wait for a slow store; past that a record is refused, and so is what it was to tell of."""
 NODES = 10_000
@@ -40,7 +39,7 @@ class Audit:
         self._characters = 0
         self._batch: Batch | None = None
         self._drainer: asyncio.Task[None] | None = None
-        self._timer: asyncio.TimerHandle | None = None
+        self._pause: asyncio.TimerHandle | None = None
         self._failed: StoreUnavailable | None = None
 
     def record(self, *records: AuditRecord) -> None:
@@ -54,9 +53,9 @@ class Audit:
         for record in records:
             self._waiting.append(made := waiting(record))
             self._characters += len(made.text)
-        if self._timer is None:
-            # Calls come in rows: records that are written together cost a fraction of records written one by one.
-            self._timer = asyncio.get_running_loop().call_later(LINGER_SECONDS, self._wake)
+        if self._pause is None:
+            # A commit costs more than a record: those of the next moment go along. Who cannot wait flushes.
+            self._pause = asyncio.get_running_loop().call_later(PAUSE_SECONDS, self._wake)
 
     async def flush(self) -> None:
         """Return when everything recorded so far is in the store.
@@ -128,9 +127,9 @@ class Audit:
         return await self._store.change(partial(prune, before=before, signer=self._signer, now=self._clock()))
 
     def _wake(self) -> "asyncio.Task[None]":
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        if self._pause is not None:
+            self._pause.cancel()
+            self._pause = None
         if self._drainer is None or self._drainer.done():
             self._drainer = asyncio.create_task(self._drain())
         return self._drainer

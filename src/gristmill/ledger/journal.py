@@ -32,6 +32,7 @@ _BEGAN = """INSERT INTO runs (id, root, session, caller, tenant, code, status, c
 _INSERT = """INSERT INTO journal (root, hash, occurrence, tool, reads, arguments, state, attempt, value, at)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _KEEP = f"{_INSERT} ON CONFLICT (root, hash, occurrence) DO UPDATE SET state = excluded.state, value = excluded.value"
+_SENT = f"{_INSERT} ON CONFLICT (root, hash, occurrence) DO UPDATE SET state = excluded.state, attempt = excluded.attempt"
 
 
 class Sealer(Protocol):
@@ -51,6 +52,8 @@ class Entry:
     tool: str
     reads: bool
     arguments: Mapping[str, Json]
+    announced: bool = True
+    """It was, or is to be, written down before it left."""
     state: State = "sent"
     attempt: int = 0
     value: Json = None
@@ -84,7 +87,10 @@ class Journal:
         """Note that an execution began, or how it ended; kept soon."""
         code = self._seal.seal(run.code.encode("utf-8", "surrogatepass"), f"run/{run.id}")
         values = (run.id, run.root, run.session, run.caller, run.tenant, code, run.status, self._clock())
-        self._store.write_soon((_BEGAN, values))
+        if run.status == "running":
+            self._store.write_soon((_BEGAN, values))  # before its first call leaves
+        else:
+            self._store.write_later((_BEGAN, values))
 
     async def find(self, execution: str) -> RunRecord:
         """An execution by its id.
@@ -132,13 +138,23 @@ class Journal:
 
         await self._store.change(work)
 
+    def sent_soon(self, entry: Entry) -> None:
+        """Write down that a call leaves, without waiting for it: should the answer not come, that is known."""
+        self._store.write_later((_SENT, self._values(entry, "sent")))
+
     def done(self, entry: Entry, value: Json) -> None:
-        """Write down what a call answered; kept soon, in order."""
-        self._store.write_soon((_KEEP, self._values(entry, "done", value)))
+        """Write down what a call answered: at once for one that was announced, else with the others of the next moment."""
+        self._ended(entry, self._values(entry, "done", value))
 
     def failed(self, entry: Entry) -> None:
         """Write down that a call failed, or never left: it may be made again."""
-        self._store.write_soon((_KEEP, self._values(entry, "failed")))
+        self._ended(entry, self._values(entry, "failed"))
+
+    def _ended(self, entry: Entry, values: tuple[Value, ...]) -> None:
+        if entry.announced:
+            self._store.write_soon((_KEEP, values))
+        else:
+            self._store.write_later((_KEEP, values))
 
     async def prune(self, before: float) -> None:
         """Forget runs of which nothing has happened since ``before``."""

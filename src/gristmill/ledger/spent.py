@@ -43,7 +43,7 @@ class Spent:
         if search is not None:
             statements.append(_search(tenant, search))
         if statements:
-            self._store.write_soon(*statements)
+            self._store.write_later(*statements)
 
     def defined(self, tokens: Mapping[str, int]) -> None:
         """Keep what the definitions of all tools cost now, in place of what they cost before."""

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gristmill.catalog.catalog import Catalog, difference
+from gristmill.catalog.naming import python_name
 from gristmill.catalog.pins import Change
 from gristmill.catalog.scan import Finding, findings_from_json, findings_to_json, scan
 from gristmill.catalog.stub_files import forget_stubs, stubs_version, write_stubs
 from gristmill.catalog.stubs import LearnedResult
-from gristmill.errors import Refused, UnknownTool
+from gristmill.errors import Refused, UnknownTool, UpstreamUnavailable
 from gristmill.events import DefinitionChanged, DefinitionFlagged, Emit, ToolsChanged, ignore
 from gristmill.model import Tool
 from gristmill.runtime.kept_json import read_json, write_json
@@ -130,6 +131,19 @@ class Library:
             UnknownTool: no such tool; carries near names.
         """
         return self.catalog.get(key)
+
+    async def listed(self, key: str) -> None:
+        """Return when the server that ``key`` names has been listed.
+
+        Raises:
+            UpstreamUnavailable: it could not be.
+        """
+        server = key.partition(".")[0]
+        for upstream in self._upstreams:
+            if server in (upstream.name, python_name(upstream.name, "server")):
+                await upstream.settled()
+                if upstream.status.state == "failed" and not upstream.tools:
+                    raise UpstreamUnavailable(f"{key} cannot be called: {upstream.status.error}")
 
     def shown(self, key: str) -> Tool:
         """The tool of that key, to be read.

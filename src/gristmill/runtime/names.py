@@ -1,6 +1,6 @@
 """A call gets its proper names: models write ``crm.get_user(5)``, the server calls it ``get-user`` and the 5 ``number``."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gristmill.errors import ToolFailed, UnknownTool
@@ -15,20 +15,23 @@ class ProperNames:
     """A layer that spells the tool as its server does, and names positional arguments in the order of the schema."""
 
     find: Find
+    listed: Callable[[str], Awaitable[None]]
+    """Returns when the server of a key has been listed, or could not be."""
 
     async def __call__(self, call: ToolCall, proceed: Handler) -> ToolResult:
         """Pass the call on with every name as the server knows it.
 
         Raises:
-            UnknownTool: arguments without a name for a tool that nobody has listed.
+            UnknownTool: no server has such a tool.
+            UpstreamUnavailable: its server could not be asked what it has.
             ToolFailed: more arguments than the tool has, or one given twice.
         """
         try:
             tool = self.find(call.tool)
         except UnknownTool:
-            if call.positional:
-                raise
-            return await proceed(call)  # a server that has not been listed yet may still know it
+            # Nobody can be asked about a tool that is not known: its server, connected by this very call, is asked first.
+            await self.listed(call.tool)
+            tool = self.find(call.tool)
         if tool.key != call.tool:
             call = replace(call, tool=tool.key)
         return await proceed(_named(call, tool) if call.positional else call)

@@ -73,7 +73,6 @@ class ExecutionRecord:
         self.bytes += len(ending.result)
         tool = self.run.names.get(call.id, call.tool)
         decision, server = self.run.decisions.get(call.id), tool.partition(".")[0]
-        shown = self.run.shown(call)
         self.recorder.audit.record(
             AuditRecord(
                 kind="call",
@@ -84,7 +83,7 @@ class ExecutionRecord:
                 session=call.session,
                 caller=call.caller,
                 tool=tool,
-                arguments=shown,
+                arguments=self.run.shown(call),
                 decision=decision.effect if decision else None,
                 rule=ending.rule or (decision.rule if decision else None),
                 status=ending.status,

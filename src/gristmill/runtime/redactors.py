@@ -43,7 +43,7 @@ class Redactors:
         def keep(placeholder: str, value: str, _kind: str) -> None:
             sealed = self._seal.seal(value.encode("utf-8", "surrogatepass"), f"mask/{scope}/{placeholder}")
             sql = "INSERT INTO masks (scope, placeholder, value, at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
-            self._store.write_soon((sql, (scope, placeholder, sealed, self._clock())))
+            self._store.write_later((sql, (scope, placeholder, sealed, self._clock())))
 
         return Vault(derive(self._master, f"masks {scope}"), entries, keep)
 

@@ -57,7 +57,7 @@ class Run:
     """Results of approved calls by approval and number in its plan: later ones may refer to them."""
     noted: bool = False
     """Whether enough is kept to take this run up again after a crash."""
-    _shown: tuple[Mapping[str, Json], Json] | None = None
+    _shown: dict[int, Json] = field(default_factory=dict[int, Json])
     _granted: dict[CallKey, Grant] = field(default_factory=dict[CallKey, Grant])
     _used: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
     _exact: dict[CallKey, list[Grant]] = field(default_factory=dict[CallKey, list[Grant]])
@@ -85,13 +85,6 @@ class Run:
     def show(self, value: Json) -> Json:
         """``value`` as people may see it."""
         return value if self.redactor is None else self.redactor.mask(value)
-
-    def shown(self, call: ToolCall) -> Json:
-        """The arguments of ``call`` as people may see them; plan, journal and record ask for the same."""
-        known = self._shown
-        if known is None or known[0] is not call.arguments:
-            known = self._shown = (call.arguments, self.show(dict(call.arguments)))
-        return known[1]
 
     def key(self, call: ToolCall) -> CallKey:
         """Who this call is in the journal; asked once it has its proper names."""
@@ -149,6 +142,13 @@ class Run:
         grant = self._granted.get(self.key(call)) if self._granted else None
         if grant is not None:
             self.results[grant.approval, grant.call.number] = value
+
+    def shown(self, call: ToolCall) -> Json:
+        """The arguments of a call as people may see them; searched once."""
+        shown = self._shown.get(call.id)
+        if shown is None:
+            shown = self._shown[call.id] = self.show(dict(call.arguments))
+        return shown
 
     def reads(self, call: ToolCall) -> bool:
         """True when the rules know that this call changes nothing."""

@@ -119,7 +119,8 @@ class Link:
         fd = self._sock.fileno()
         if fd >= 0:
             self._loop.remove_reader(fd)
-            self._loop.remove_writer(fd)
+            if self._queue:  # only then the loop watches for room
+                self._loop.remove_writer(fd)
             self._sock.close()
             self._queue.clear()
 

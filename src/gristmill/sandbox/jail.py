@@ -5,7 +5,7 @@ import os
 import signal
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from gristmill.errors import SandboxCrashed
@@ -66,6 +66,7 @@ class Jail:
         self._run: Run | None = None
         self._handles: Handles | None = None
         self._frozen = False
+        self._killed = False
         self._cpu_seen = 0.0
         self.state: State = "fresh"
         self.limits = limits
@@ -115,7 +116,11 @@ class Jail:
         """End it and everything in it, now: the kernel takes a whole pid namespace along."""
         if self._handles is None:
             return
-        if self._handles.family is not None:
+        if self._handles.family is None:
+            if self._killed:
+                return
+            self._killed = True
+        else:
             self._handles.family.end_worker(self._handles.pid)
         send(self._handles.pidfd, signal.SIGKILL)
 
@@ -129,7 +134,8 @@ class Jail:
         handles.output.close()
         if handles.watch is not None:
             handles.watch.close()
-        self._loop.remove_reader(handles.pidfd)
+        if handles.family is not None:
+            self._loop.remove_reader(handles.pidfd)
         os.close(handles.pidfd)
         return handles.group
 
@@ -199,7 +205,7 @@ class Jail:
             calls.stop()
         report = await self._report(run, ending)
         self._tidy()
-        return replace(report, state=self._leave())
+        return report
 
     def _modules(self, job: Job) -> str | None:
         return f"{self.catalog}/{job.modules}" if self.catalog and job.modules else None
@@ -209,7 +215,8 @@ class Jail:
         run = self._run
         match message:
             case bridge.Call() if run is not None:
-                if limit := run.calls.begin(message, length):
+                # One that came right behind the closing frame reaches no tool.
+                if not run.ending.done() and (limit := run.calls.begin(message, length)):
                     self._exceed(limit)
             case bridge.Done() if run is not None:
                 # The guest keeps this limit by itself; a hostile one does not.
@@ -341,6 +348,7 @@ class Jail:
             ),
             tools_called=tuple(run.calls.tools),
             isolation=self._isolation,
+            state=self._leave(),
         )
 
     def _peak_mb(self, handles: Handles, exit_: Exit | None) -> float:

@@ -127,6 +127,8 @@ def _child(spec: JailSpec) -> tuple[Step, ...]:
     read = [*{target for _, target in spec.layout.binds if not target.startswith(spec.layout.mill)}, "/etc"]
     return (
         step("die_with_parent"),
+        step("hang_up"),
+        step("unblock_signals"),
         step("await_admission"),
         step("unshare", names=["mount", "ipc", "uts", "cgroup"]),
         step("scratch", path=SCRATCH, megabytes="$workspace_mb", files="$workspace_files"),
@@ -146,7 +148,7 @@ def _child(spec: JailSpec) -> tuple[Step, ...]:
             + [[f"/dev/{name}", "device"] for name in DEVICES],
             # Of /proc only these: mountinfo would name the host's folders.
             own=[
-                *([f"/proc/self/{name}", "read"] for name in ("status", "stat", "statm")),
+                *([f"/proc/self/{name}", "file"] for name in ("status", "stat", "statm")),
                 ["/tmp", "write"],
                 ["/workspace", "write"],
                 [f"{SCRATCH}/shm", "write"],
@@ -170,6 +172,8 @@ def _landlock_child(spec: JailSpec) -> tuple[Step, ...]:
     read = sorted({target for _, target in spec.layout.binds if not target.startswith(spec.layout.mill + "/gristmill")})
     return (
         step("die_with_parent"),
+        step("hang_up"),
+        step("unblock_signals"),
         step("await_admission"),
         step("chdir", path="$workspace"),
         step("descriptors"),

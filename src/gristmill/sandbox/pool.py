@@ -2,13 +2,14 @@
 
 import asyncio
 import itertools
+import json
 import os
 import shutil
 import socket
 from collections import deque
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from gristmill.sandbox.plan import SCRATCH, WORKSPACES, JailSpec, plan, requeste
 from gristmill.sandbox.template import Template, TemplateOrder
 
 SPAWN_SECONDS = 30.0
+FIRST_CALL_SECONDS = 0.05
 _numbers = itertools.count(1)
 
 
@@ -59,8 +61,10 @@ class LinuxPool:
         self._live: set[Jail] = set()
         self._groups: list[cgroups.Group] = []
         self._filling = 0
+        self._sealed_like = options.limits  # the limits last found to fit our children: most callers ask with the same ones
         self._tasks: set[asyncio.Task[None]] = set()
         self._template: Template | None = None
+        self._ordinary: tuple[Template | None, bytes] = None, b""  # what most children of a template are made with
         self._starting = asyncio.Lock()  # one template at a time, however many callers find it gone
         self._base_bytes = 0
         self._closed = False
@@ -79,14 +83,14 @@ class LinuxPool:
             await asyncio.to_thread(_clear_scratch, options.scratch)
             pool._prepare_cgroups()
             # The first child is the proof: what only a child's steps ask of the kernel must fail here, not at the first run.
-            pool._warm.append(await pool._spawn(options.limits, train=True))
+            pool._warm.append(await pool._spawn(options.limits, rehearse=True))
         except SandboxCrashed as error:
             await pool.close()
             raise SandboxUnavailable(error.message) from None
         except BaseException:
             await pool.close()
             raise
-        pool._refill()
+        pool._begin(pool._fill_later())
         return pool
 
     async def filled(self) -> None:
@@ -108,11 +112,9 @@ class LinuxPool:
         """How many children wait, and how many are in use."""
         return {"waiting": len(self._warm), "busy": len(self._live) - len(self._warm)}
 
-    @asynccontextmanager
-    async def turn(self) -> AsyncGenerator[None]:
+    def turn(self) -> AbstractAsyncContextManager[None]:
         """A place among those that may run at the same time, in order of arrival."""
-        async with self._places:
-            yield
+        return self._places
 
     @asynccontextmanager
     async def lease(self, limits: Limits) -> AsyncGenerator[Jail]:
@@ -159,7 +161,9 @@ class LinuxPool:
     # -- making jails ---------------------------------------------------------------------------------------------------
 
     def _take_warm(self, limits: Limits) -> Jail | None:
-        while self._warm and same_seal(limits, self.options.limits):
+        if limits is not self._sealed_like and same_seal(limits, self.options.limits):
+            self._sealed_like = limits
+        while self._warm and limits is self._sealed_like:
             jail = self._warm.popleft()
             if jail.alive:
                 return jail
@@ -178,12 +182,12 @@ class LinuxPool:
             raise SandboxUnavailable(f"no sandbox was ready within {SPAWN_SECONDS:.0f} s") from None
 
     async def _spawn_from(
-        self, template: Template, limits: Limits, *, workspace: Path | None = None, keep: bool = False, train: bool = False
+        self, template: Template, limits: Limits, *, workspace: Path | None = None, keep: bool = False, rehearse: bool = False
     ) -> Jail:
-        """``train`` lets the child rehearse before it waits: a faster run for more work now, so not when someone waits."""
+        """A child that may ``rehearse`` runs faster later, for more work now: not while someone waits."""
         jail = self._new_jail(limits, workspace)
         try:
-            await self._fork(template, jail, {**self._values(jail, workspace), "train": train}, keep=keep)
+            await self._fork(template, jail, self._values(template, jail, workspace), keep=keep, rehearse=rehearse)
             await jail.ready
         except BaseException:
             self._bury(jail)
@@ -242,14 +246,14 @@ class LinuxPool:
         origin.exited.add_done_callback(lambda done: branch.on_exit(done.result()))
         return branch
 
-    async def _fork(self, template: Template, jail: Jail, values: dict[str, Any], *, keep: bool) -> None:
+    async def _fork(self, template: Template, jail: Jail, values: bytes, *, keep: bool, rehearse: bool) -> None:
         ours, theirs = socket.socketpair()
         read, write = os.pipe()
         output = Output(read, jail.limits.output_bytes)
         try:
             with theirs:
                 try:
-                    pidfd = await template.spawn(values, [theirs.fileno(), write], jail.on_exit, keep=keep)
+                    pidfd = await template.spawn(values, [theirs.fileno(), write], jail.on_exit, keep=keep, rehearse=rehearse)
                 finally:
                     os.close(write)
         except BaseException:
@@ -268,15 +272,22 @@ class LinuxPool:
                 raise SandboxError("the sandbox ended before it was admitted") from None
         link.send(b"+")
 
-    def _values(self, jail: Jail, workspace: Path | None) -> dict[str, Any]:
-        assert self._template is not None
-        values = requested(jail.limits, base_data=self._template.base_data, level=self.isolation)
+    def _values(self, template: Template, jail: Jail, workspace: Path | None) -> bytes:
+        ordinary = workspace is None and self.isolation == "namespaces" and jail.limits is self.options.limits
+        if ordinary and self._ordinary[0] is template:
+            return self._ordinary[1]
+        values = requested(jail.limits, base_data=template.base_data, level=self.isolation)
         if self.isolation == "landlock":
             jail.scratch = self._scratch_folder()
             place, tmp = str(workspace or jail.scratch / "workspace"), str(jail.scratch / "tmp")
             jail.watch = DiskWatch(Path(place), jail.limits, jail.processes)
-            return {**values, "workspace": place, "tmp": tmp, "env": {"HOME": place, "TMPDIR": tmp}}
-        return {**values, "workspace": f"{WORKSPACES}/{workspace.name}" if workspace else f"{SCRATCH}/workspace"}
+            values |= {"workspace": place, "tmp": tmp, "env": {"HOME": place, "TMPDIR": tmp}}
+        else:
+            values["workspace"] = f"{WORKSPACES}/{workspace.name}" if workspace else f"{SCRATCH}/workspace"
+        text = json.dumps(values).encode()
+        if ordinary:
+            self._ordinary = template, text
+        return text
 
     def _scratch_folder(self) -> Path:
         """Without a mount namespace a run's private files lie on the host's disk, in a folder of its own."""
@@ -356,13 +367,21 @@ class LinuxPool:
     def _refill(self) -> None:
         while not self._closed and len(self._warm) + self._filling < self.options.warm:
             self._filling += 1
-            task = asyncio.get_running_loop().create_task(self._fill_one())
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._begin(self._fill_one())
+
+    def _begin(self, work: Coroutine[None, None, None]) -> None:
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _fill_later(self) -> None:
+        """The first caller may be waiting already: it has the first child, and the others must not compete with it."""
+        await asyncio.sleep(FIRST_CALL_SECONDS)
+        self._refill()
 
     async def _fill_one(self) -> None:
         try:
-            jail = await self._spawn(self.options.limits, train=not self._places.locked())
+            jail = await self._spawn(self.options.limits, rehearse=not self._places.locked())
         except (SandboxError, TimeoutError, OSError):
             return  # the next lease will try again and tell its caller why
         finally:

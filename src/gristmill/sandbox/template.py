@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from gristmill.errors import SandboxCrashed, SandboxUnavailable
 from gristmill.model import Isolation
 from gristmill.sandbox import layout
@@ -97,8 +99,12 @@ class Template:
         template.missing = tuple(ready["missing"])
         return template
 
-    async def spawn(self, values: dict[str, Any], fds: Sequence[int], on_exit: Callable[[Exit], None], *, keep: bool) -> int:
+    async def spawn(
+        self, values: bytes, fds: Sequence[int], on_exit: Callable[[Exit], None], *, keep: bool, rehearse: bool
+    ) -> int:
         """Fork a child around ``fds`` (channel, output); returns its pidfd. The child waits for admission.
+
+        ``values`` is what the plan leaves open, as JSON: the template knows text it has seen before.
 
         Raises:
             SandboxUnavailable: the template is gone.
@@ -106,8 +112,7 @@ class Template:
         self._next += 1
         child = _Child(self._loop.create_future(), on_exit)
         self._children[self._next] = child
-        order = json.dumps({"id": self._next, "keep": keep, "values": values}).encode()
-        await self._send(order, fds)
+        await self._send(b"%d %d %d\n%b" % (self._next, keep, rehearse, values), fds)
         return await child.spawned
 
     async def close(self) -> None:
@@ -126,7 +131,8 @@ class Template:
             except BlockingIOError:
                 await asyncio.sleep(0.001)  # its inbox is full; it is forking as fast as it can
             except OSError:
-                break
+                # Dead, though the loop has not told us yet: whoever tries again must get another one.
+                self._gone("the sandbox template ended")
             else:
                 return
         raise SandboxUnavailable("the sandbox template has ended")
@@ -144,7 +150,7 @@ class Template:
             if not message:
                 self._gone("the sandbox template ended")
                 return
-            self._take(json.loads(message), list(fds))
+            self._take(msgspec.json.decode(message), fds)
 
     def _take(self, message: dict[str, Any], fds: list[int]) -> None:
         match message:

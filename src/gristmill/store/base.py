@@ -37,8 +37,12 @@ class Store(Protocol):
         """As ``write``, without waiting: in order with all other writes, and reported by the next ``flush`` if it failed."""
         ...
 
+    def write_later(self, *statements: Statement) -> None:
+        """As ``write_soon``, a moment later and together with others: for what may be lost with the process."""
+        ...
+
     async def flush(self) -> None:
-        """Return when everything handed to ``write_soon`` is committed."""
+        """Return when everything handed to ``write_soon`` and ``write_later`` is committed."""
         ...
 
     async def close(self) -> None:

@@ -17,6 +17,8 @@ BATCH = 256
 """Writes that are committed together: a commit costs more than a row."""
 WAITING = 20_000
 """Writes that may wait; past that the store has stalled, and saying so beats filling the memory."""
+LATER_SECONDS = 0.02
+"""How long ``write_later`` gathers."""
 SECONDS = 30.0
 """How long anybody waits for the store."""
 
@@ -82,6 +84,9 @@ class Database:
         self._reads: queue.Queue[_Job | None] = queue.Queue(WAITING)
         self._failed: Exception | None = None
         self._closed = False
+        self._later: list[Statement] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._home = 0  # the thread of the loop whose timer that is
         self._threads = (
             threading.Thread(target=self._serve, args=(self._writes, True), name="gristmill-store-write", daemon=True),
             threading.Thread(target=self._serve, args=(self._reads, False), name="gristmill-store-read", daemon=True),
@@ -128,14 +133,42 @@ class Database:
 
     def write_soon(self, *statements: Statement) -> None:
         """As ``write``, without waiting; a failure is raised by the next ``flush``."""
+        self._keep_order()
         self._put(self._writes, _all(statements)).add_done_callback(self._note)
 
+    def write_later(self, *statements: Statement) -> None:
+        """As ``write_soon``, a moment later and together with others: for what may be lost with the process."""
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:  # in a thread, where nobody calls back
+            self.write_soon(*statements)
+            return
+        self._later += statements
+        if self._timer is None:
+            self._home = threading.get_ident()
+            self._timer = loop.call_later(LATER_SECONDS, self._hand_over)
+
+    def _keep_order(self) -> None:
+        """What was to be written earlier is: an answer must not be kept without the masks that are in it."""
+        if self._timer is not None and threading.get_ident() == self._home:
+            self._hand_over()
+
+    def _hand_over(self) -> None:
+        """What may come later comes now: before anything that is asked for meanwhile."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._later:
+            statements, self._later = self._later, []
+            self.write_soon(*statements)
+
     async def flush(self) -> None:
-        """Return when everything handed to ``write_soon`` is committed.
+        """Return when everything handed to ``write_soon`` and ``write_later`` is committed.
 
         Raises:
             StoreUnavailable: some of it could not be.
         """
+        self._hand_over()
         await self.write()
         if failed := self._failed:
             self._failed = None
@@ -145,6 +178,7 @@ class Database:
         """Commit what is waiting and end."""
         if self._closed:
             return
+        self._hand_over()
         self._closed = True
         await asyncio.to_thread(self._end)
 

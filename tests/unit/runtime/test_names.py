@@ -21,8 +21,12 @@ def sent(tool: str, *positional: Json, **arguments: Json) -> ToolCall:
         return ToolResult(value=None)
 
     call = ToolCall(id=1, tool=tool, arguments=arguments, positional=positional)
-    asyncio.run(_run(ProperNames(CATALOG.get), call, proceed))
+    asyncio.run(_run(ProperNames(CATALOG.get, _nothing_new), call, proceed))
     return seen[0]
+
+
+async def _nothing_new(_key: str) -> None:
+    pass
 
 
 async def _run(layer: ProperNames, call: ToolCall, proceed: object) -> None:
@@ -45,7 +49,23 @@ def test_too_many_and_twice_are_explained() -> None:
         sent("crm.find-all", 1, query=2)
 
 
-def test_a_tool_that_nobody_listed_goes_on_only_with_named_arguments() -> None:
-    assert sent("crm.other", a=1).tool == "crm.other"
+def test_a_server_that_was_not_listed_yet_is_listed_first() -> None:
+    known: dict[str, Catalog] = {"now": Catalog.of([])}
+    seen: list[str] = []
+
+    async def listed(key: str) -> None:
+        seen.append(key)
+        known["now"] = CATALOG
+
+    async def proceed(call: ToolCall) -> ToolResult:
+        seen.append(call.tool)
+        return ToolResult(value=None)
+
+    layer = ProperNames(lambda key: known["now"].get(key), listed)
+    asyncio.run(_run(layer, ToolCall(id=1, tool="crm.find_all", arguments={}), proceed))
+    assert seen == ["crm.find_all", "crm.find-all"]
+
+
+def test_a_tool_that_nobody_has_does_not_leave() -> None:
     with pytest.raises(UnknownTool):
-        sent("crm.other", 1)
+        sent("crm.other", a=1)

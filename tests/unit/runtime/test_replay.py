@@ -27,6 +27,9 @@ class Told:
             raise StoreUnavailable("the disk is full")
         self.words.append(("sent", entry.attempt))
 
+    def sent_soon(self, entry: Entry) -> None:
+        self.words.append("sent soon")
+
     def done(self, entry: Entry, value: Any) -> None:
         self.words.append(("done", value))
 
@@ -40,20 +43,29 @@ def _run(*, reads: bool = False, **more: Any) -> Run:
     return run
 
 
-def made(run: Run, told: Told, answer: ToolResult | Exception) -> ToolResult:
+def made(run: Run, told: Told, answer: ToolResult | Exception, local: frozenset[str] = frozenset()) -> ToolResult:
     async def upstream(_call: ToolCall) -> ToolResult:
         told.words.append("left")
         if isinstance(answer, Exception):
             raise answer
         return answer
 
-    noted = Replay(run, cast("Journal", told), lambda _run, status: told.words.append(status))
+    noted = Replay(run, cast("Journal", told), lambda _run, status: told.words.append(status), local)
     return asyncio.run(noted(CALL, upstream))
 
 
 def test_a_write_is_written_down_before_it_leaves_and_after() -> None:
     told = Told()
     assert made(_run(), told, ToolResult(value=7)).value == 7
+    assert told.words == ["running", ("sent", 0), "left", ("done", 7)]
+
+
+def test_a_function_of_this_process_is_written_down_as_it_leaves_unless_somebody_approved_it() -> None:
+    made(_run(), told := Told(), ToolResult(value=7), frozenset({"crm"}))
+    assert told.words == ["running", "sent soon", "left", ("done", 7)]
+    run = _run()
+    run.decisions[1] = Decision(effect="ask", rule="")
+    made(run, told := Told(), ToolResult(value=7), frozenset({"crm"}))
     assert told.words == ["running", ("sent", 0), "left", ("done", 7)]
 
 

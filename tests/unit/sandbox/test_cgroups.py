@@ -68,9 +68,10 @@ def test_version_2_that_is_not_delegated_means_none(host: Path, monkeypatch: pyt
 @pytest.mark.parametrize(
     ("version", "files", "expected"),
     [
-        ("v1", ("memory.limit_in_bytes", "memory.max_usage_in_bytes", "cpu.cfs_period_us", "cpu.cfs_quota_us", "pids.max", "cgroup.procs"),
+        ("v1", ("memory.limit_in_bytes", "memory.max_usage_in_bytes", "memory.oom_control", "cpu.cfs_period_us", "cpu.cfs_quota_us",
+                "pids.max", "cgroup.procs"),
          {"memory.limit_in_bytes": "268435456", "cpu.cfs_quota_us": "10000", "pids.max": "640", "cgroup.procs": "123"}),
-        ("v2", ("memory.max", "memory.peak", "cpu.max", "pids.max", "cgroup.procs"),
+        ("v2", ("memory.max", "memory.peak", "memory.events", "cpu.max", "pids.max", "cgroup.procs"),
          {"memory.max": "268435456", "cpu.max": "10000 20000", "pids.max": "640", "cgroup.procs": "123"}),
     ],
 )  # fmt: skip

@@ -39,14 +39,14 @@ def test_root_builds_the_tree_before_it_gives_root_up() -> None:
 
 def test_a_child_is_sealed_in_this_order() -> None:
     assert names(plan(spec("namespaces", as_root=True)).child) == [
-        "die_with_parent", "await_admission", "unshare", "scratch", "rebind", "rebind", "cover", "proc_or_nothing", "chdir", "descriptors",
-        "enter_user", "set_limits", "drop_capabilities", "fork_worker", "landlock", "close_others", "seccomp",
+        "die_with_parent", "hang_up", "unblock_signals", "await_admission", "unshare", "scratch", "rebind", "rebind", "cover",
+        "proc_or_nothing", "chdir", "descriptors", "enter_user", "set_limits", "drop_capabilities", "fork_worker", "landlock", "close_others", "seccomp",
     ]  # fmt: skip
 
 
 def test_without_namespaces_a_child_is_still_sealed() -> None:
     assert names(plan(spec("landlock", as_root=False)).child) == [
-        "die_with_parent", "await_admission", "chdir", "descriptors", "set_limits", "landlock", "close_others", "seccomp",
+        "die_with_parent", "hang_up", "unblock_signals", "await_admission", "chdir", "descriptors", "set_limits", "landlock", "close_others", "seccomp",
     ]  # fmt: skip
 
 

@@ -90,6 +90,12 @@ class Group:
             self._peak = os.open(f"{self._at['memory']}/{peak}", os.O_RDWR | os.O_CLOEXEC)
         except OSError:  # memory.peak came with Linux 5.19
             self._peak = -1
+        # Open for as long as the group lives: admitting a process happens before every run.
+        self._doors = [
+            os.open(f"{folder}/cgroup.procs", os.O_WRONLY | os.O_CLOEXEC) for folder in dict.fromkeys(self._at.values())
+        ]
+        events = "memory.oom_control" if self._version == "v1" else "memory.events"
+        self._events = os.open(f"{self._at['memory']}/{events}", os.O_RDONLY | os.O_CLOEXEC)
         self._ooms = 0
 
     def admit(self, pid: int, limits: GroupLimits) -> None:
@@ -100,8 +106,9 @@ class Group:
         self._ooms = self._oom_kills()
         if self._version == "v1" and self._peak >= 0:
             os.pwrite(self._peak, b"0", 0)
-        for folder in dict.fromkeys(self._at.values()):
-            _write(f"{folder}/cgroup.procs", str(pid))
+        name = b"%d" % pid
+        for door in self._doors:
+            os.write(door, name)
 
     def peak_bytes(self) -> int | None:
         """The most memory it had since ``admit``."""
@@ -113,9 +120,9 @@ class Group:
 
     def close(self) -> None:
         """Remove it; its processes must be gone."""
-        if self._peak >= 0:
-            os.close(self._peak)
-            self._peak = -1
+        for fd in (*self._doors, self._events, *([self._peak] if self._peak >= 0 else [])):
+            os.close(fd)
+        self._doors, self._peak, self._events = [], -1, -1
         remove(self._at.values())
 
     def _set(self, limits: GroupLimits) -> None:
@@ -134,9 +141,8 @@ class Group:
         _write(f"{pids}/pids.max", str(limits.processes))
 
     def _oom_kills(self) -> int:
-        file = "memory.oom_control" if self._version == "v1" else "memory.events"
-        words = _words(f"{self._at['memory']}/{file}")
-        return int(words[words.index("oom_kill") + 1]) if "oom_kill" in words else 0
+        after = os.pread(self._events, 4096, 0).partition(b"oom_kill ")[2]
+        return int(after.split(None, 1)[0]) if after else 0
 
 
 def remove(folders: Iterable[str]) -> bool:

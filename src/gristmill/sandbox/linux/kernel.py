@@ -1,14 +1,17 @@
 """The kernel by number: system calls through ctypes, for calls that the standard library does not offer."""
 
 import ctypes
+import functools
 import json
 import os
 import platform
+from collections.abc import Callable
 from pathlib import Path
 
 MACHINE = platform.machine()
 
 
+@functools.cache
 def tables() -> dict[str, dict[str, int]]:
     """The numbers of the system calls by machine and name."""
     return json.loads(Path(__file__).with_name("syscalls.json").read_text())
@@ -34,14 +37,34 @@ def call(name: str, *args: object) -> int:
     Raises:
         KernelRefused: the kernel said no, or this machine has no such call.
     """
-    number = NUMBERS.get(name)
-    if number is None:
-        raise KernelRefused(38, f"{name} is not known on {MACHINE}")
-    result = _syscall(ctypes.c_long(number), *(_argument(arg) for arg in args))
+    result = _syscall(ctypes.c_long(number(name)), *(_argument(arg) for arg in args))
     if result < 0:
         errno = ctypes.get_errno()
         raise KernelRefused(errno, f"{name}: {os.strerror(errno)}")
     return result
+
+
+def number(name: str) -> int:
+    """The number of a system call.
+
+    Raises:
+        KernelRefused: this machine has no such call.
+    """
+    found = NUMBERS.get(name)
+    if found is None:
+        raise KernelRefused(38, f"{name} is not known on {MACHINE}")
+    return found
+
+
+def raw(number: int, *args: int) -> int:
+    """Make one system call by number; a failure is the negative errno."""
+    result = _syscall(ctypes.c_long(number), *(ctypes.c_long(arg) for arg in args))
+    return result if result >= 0 else -ctypes.get_errno()
+
+
+fork: Callable[[], int] = _libc.fork
+FORK: int = ctypes.cast(_libc.fork, ctypes.c_void_p).value or 0
+"""libc's fork: nothing of Python's is run in the child, whose one thread goes on where the template's stood."""
 
 
 def prctl(option: int, value: int = 0) -> int:

@@ -11,6 +11,7 @@ MAKE_SOCK, MAKE_FIFO, MAKE_SYM, REFER, TRUNCATE = 512, 1024, 4096, 8192, 16384
 
 ACCESS = {
     "list": READ_DIR,
+    "file": READ_FILE,
     "read": READ_FILE | READ_DIR,
     "execute": READ_FILE | READ_DIR | EXECUTE,
     "device": READ_FILE | WRITE_FILE,
@@ -47,15 +48,28 @@ class Rule(_PathRule):
 
 def rule(fd: int, access: str, version: int) -> Rule:
     """A rule for the folder or file that ``fd`` names; rights that files do not have are left out for them."""
-    rights = ACCESS[access] & _handled(version)
-    return Rule(rights if _is_folder(fd) else rights & FILE_ONLY, fd)
+    granted = rights(access, version)
+    return Rule(granted if _is_folder(fd) else granted & FILE_ONLY, fd)
+
+
+def rights(access: str, version: int) -> int:
+    """What ``access`` means, as far as the kernel knows the words."""
+    return ACCESS[access] & _handled(version)
+
+
+def handled(version: int) -> ctypes.Structure:
+    """Everything that is refused unless a rule allows it: all file rights, TCP, signals and abstract sockets."""
+    return _Attr(_handled(version), 3 if version >= 4 else 0, 3 if version >= 6 else 0)
+
+
+def handled_size(version: int) -> int:
+    """How much of ``handled`` this kernel knows."""
+    return 8 if version < 4 else 16 if version < 6 else 24
 
 
 def restrict(rules: list[Rule], version: int) -> None:
     """Allow only ``rules`` from here on, and no TCP at all."""
-    attr = _Attr(_handled(version), 3 if version >= 4 else 0, 3 if version >= 6 else 0)
-    size = 8 if version < 4 else 16 if version < 6 else 24
-    ruleset = kernel.call("landlock_create_ruleset", ctypes.byref(attr), size, 0)
+    ruleset = kernel.call("landlock_create_ruleset", ctypes.byref(handled(version)), handled_size(version), 0)
     try:
         for each in rules:
             kernel.call("landlock_add_rule", ruleset, 1, ctypes.byref(each), 0)

@@ -95,35 +95,25 @@ def seal_root() -> None:
 
 def cover(path: str) -> None:
     """Hide whatever is at ``path`` under an empty, read-only tmpfs."""
-    _mount("none", path, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY, "size=4k,nr_inodes=2,mode=555")
+    kernel.call("mount", *covering(path))
 
 
-def scratch(path: str, megabytes: int, files: int) -> None:
-    """A fresh tmpfs with a size and a file limit, holding tmp, shm and the private workspace."""
-    _mount("scratch", path, "tmpfs", MS_NOSUID | MS_NODEV, f"mode=755,size={megabytes}m,nr_inodes={files + 5}")
-    for name in ("tmp", "shm", "workspace"):
-        os.mkdir(f"{path}/{name}")
+def covering(path: str) -> tuple[str, str, str, int, str]:
+    """The arguments of the mount that hides ``path``."""
+    return "none", path, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY, "size=4k,nr_inodes=2,mode=555"
 
 
-def rebind(source: str, target: str) -> None:
-    """Show a folder of the jail at a second place in it."""
-    _mount(source, target, None, MS_BIND)
+PROC = ("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, "subset=pid")
+"""The arguments of the mount of a /proc of this pid namespace only."""
 
 
 def fresh_proc() -> bool:
     """A /proc of this pid namespace only; under a masked outer one (containers) none at all."""
-    flags = MS_NOSUID | MS_NODEV | MS_NOEXEC
     try:
-        _mount("proc", "/proc", "proc", flags, "subset=pid")
+        kernel.call("mount", *PROC)
     except kernel.KernelRefused:
         return False
     return True
-
-
-def proc_or_nothing() -> None:
-    """A fresh /proc, or an empty one: never the one that shows the host's processes."""
-    if not fresh_proc():
-        cover("/proc")
 
 
 def is_folder(path: str) -> bool:

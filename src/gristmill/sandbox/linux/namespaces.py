@@ -58,13 +58,13 @@ class _CapHeader(ctypes.Structure):
     _fields_ = [("version", ctypes.c_uint32), ("pid", ctypes.c_int)]
 
 
-_CAP_HEADER = _CapHeader(0x20080522, 0)
-_NO_CAPS = (ctypes.c_uint32 * 6)()
+CAP_HEADER = _CapHeader(0x20080522, 0)
+NO_CAPS = (ctypes.c_uint32 * 6)()
 
 
 def drop_capabilities() -> None:
     """Empty the effective, permitted and inheritable sets."""
-    kernel.call("capset", ctypes.byref(_CAP_HEADER), ctypes.byref(_NO_CAPS))
+    kernel.call("capset", ctypes.byref(CAP_HEADER), ctypes.byref(NO_CAPS))
 
 
 def _write(path: str, text: str) -> None:

@@ -1,6 +1,5 @@
 """Per-process limits: the second line behind cgroups, and the only one where the host grants no cgroup."""
 
-import functools
 import resource
 
 NAMES = {
@@ -15,22 +14,14 @@ NAMES = {
 }
 
 
-def set_limits(limits: dict[str, int]) -> None:
-    """Set soft and hard limits alike, so that nothing inside can raise them again."""
-    for name, value in limits.items():
-        number = NAMES[name]
-        # The hard limit may already be lower (a container's, ours): never ask for more than may be had.
-        hard = _hard(number)
-        if hard != resource.RLIM_INFINITY:
-            value = min(value, hard)
-        # cpu: the kernel sends SIGXCPU at the soft limit and SIGKILL at the hard one, a second later.
-        resource.setrlimit(number, (value, value + 1 if name == "cpu" and hard == resource.RLIM_INFINITY else value))
-
-
-@functools.cache
-def _hard(number: int) -> int:
-    """The hard limit that the template found: children inherit it, and asking again would cost a call each."""
-    return resource.getrlimit(number)[1]
+def pair(name: str, value: int) -> tuple[int, int]:
+    """Soft and hard limit, alike, so that nothing inside can raise them again."""
+    # The hard limit may already be lower (a container's, ours): never ask for more than may be had.
+    hard = resource.getrlimit(NAMES[name])[1]
+    if hard != resource.RLIM_INFINITY:
+        return min(value, hard), min(value, hard)
+    # cpu: the kernel sends SIGXCPU at the soft limit and SIGKILL at the hard one, a second later.
+    return value, value + 1 if name == "cpu" else value
 
 
 def thread_stacks(size: int) -> None:

@@ -30,8 +30,12 @@ class Watch:
 
 def host_pid(pidfd: int) -> int:
     """The pid that the host knows this process by; -1 when it is gone."""
-    with open(f"/proc/self/fdinfo/{pidfd}", encoding="ascii") as lines:
-        return next((int(line.split()[1]) for line in lines if line.startswith("Pid:")), -1)
+    fd = os.open(f"/proc/self/fdinfo/{pidfd}", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        after = os.read(fd, 4096).partition(b"\nPid:")[2]
+    finally:
+        os.close(fd)
+    return int(after.split(None, 1)[0]) if after else -1
 
 
 def children(pid: int) -> list[int]:

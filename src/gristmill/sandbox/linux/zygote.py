@@ -5,6 +5,8 @@ come in, pidfds and exit statuses go out. When the host or the keeper is gone, s
 """
 
 import base64
+import ctypes
+import errno
 import gc
 import importlib
 import json
@@ -12,26 +14,22 @@ import os
 import select
 import signal
 import socket
+import struct
 import sys
 from typing import Any
-
-# Modules hook into every fork (locks of threading and logging, the seed of random). In the template no thread runs and no
-# lock is held, so the hooks would only cost each child half a millisecond; it gets them for its own forks instead.
-_hooks: list[dict[str, Any]] = []
-_register_at_fork = os.register_at_fork
-os.register_at_fork = lambda **hook: _hooks.append(hook)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
-
-# The C functions: the module's own wrap them in enums, which every child would pay for with page faults.
-_signal: Any = importlib.import_module("_signal")
 
 _MILL = os.path.dirname(os.path.abspath(__file__)).removesuffix("/gristmill/sandbox/linux")
 sys.path.insert(0, _MILL)
 
-from gristmill.sandbox.linux import kernel, landlock, namespaces, seccomp, steps  # noqa: E402 - made importable above
+from gristmill.sandbox.linux import batch, kernel, namespaces, seal, seccomp  # noqa: E402 - made importable above
 
 CONTROL = 3
 ORDER_BYTES = 1 << 18
+SPAWN_BYTES = 1 << 16  # larger buffers make malloc map and unmap memory for every order
 TRAINING_ROUNDS = 30
+_FD, _FDS = struct.Struct("i"), struct.Struct("ii")
+TWO_FDS = socket.CMSG_SPACE(_FDS.size)
+SFD_FLAGS = os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def main() -> None:
@@ -59,17 +57,17 @@ class Template:
         if (threads := len(os.listdir("/proc/self/task"))) != 1:
             raise RuntimeError(f"preloading started {threads - 1} threads, and a fork copies only one")
         filters = {name: base64.b64decode(text) for name, text in order["filters"].items()}
-        os.register_at_fork = _register_at_fork
-        self.child_steps = steps.ChildSteps(order["child"], filters, landlock.abi())
-        self.wakeup, wake = socket.socketpair()
-        for end in (self.wakeup, wake):
-            end.setblocking(False)
-        self._wake = wake
-        signal.set_wakeup_fd(wake.fileno())
-        signal.signal(signal.SIGCHLD, _noted)
-        self.own_pids = os.open("/proc/self/ns/pid", os.O_RDONLY) if self.namespaced else -1
+        # Python's own fork would run the hooks of modules (locks, the seed of random) in every child. They matter where threads
+        # run and locks are held, which is not here; they stay registered for the forks that the agent's code makes.
+        self.walker = batch.native() or batch.SLOW
+        self.sealer = seal.Sealer(order["child"], filters, self.walker)
+        # By descriptor, not by handler: a child would have to undo what Python keeps for one.
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
+        self.deaths = kernel.call("signalfd4", -1, ctypes.byref(ctypes.c_uint64(1 << (signal.SIGCHLD - 1))), 8, SFD_FLAGS)
+        self.fresh_pids = _fresh_pids() if self.namespaced else batch.Batch()
         self.runner.train(TRAINING_ROUNDS)
-        self.worker = self.runner.Runner(_hooks)
+        self.worker = self.runner.Runner()
+        self.main = self.worker.settle(seal.CHANNEL)
         _forget_ourselves()
         namespaces.no_new_privileges()
         if self.namespaced:
@@ -77,95 +75,113 @@ class Template:
         gc.collect()
         gc.freeze()
         self._say(
-            {"ready": True, "missing": missing, "base_data": _status_bytes("VmData"), "base_bytes": _status_bytes("RssAnon")}
+            json.dumps(
+                {"ready": True, "missing": missing, "base_data": _status_bytes("VmData"), "base_bytes": _status_bytes("RssAnon")}
+            )
         )
 
     def serve(self) -> None:
         """Fork on request, report deaths."""
         poll = select.poll()
         poll.register(self.control, select.POLLIN)
-        poll.register(self.wakeup, select.POLLIN)
+        poll.register(self.deaths, select.POLLIN)
         while True:
             for fd, _ in poll.poll():
-                if fd == self.wakeup.fileno():
-                    self._drain()
+                if fd == self.deaths:
+                    os.read(fd, 1 << 12)
+                    self._reap()
                 else:
-                    self._spawn(*_receive(self.control))
-            self._reap()
+                    self._spawn()
 
-    def _spawn(self, order: dict[str, Any], fds: list[int]) -> None:
+    def _spawn(self) -> None:
+        """An order is a line of three numbers (its own, whether to keep, whether to rehearse), then the child's values."""
+        message, ancillary, _, _ = self.control.recvmsg(SPAWN_BYTES, TWO_FDS)
+        if not message:
+            os._exit(0)  # the host has gone; the kernel ends our children with us
+        head, _, values = message.partition(b"\n")
+        number, keep, rehearse = map(int, head.split())
+        fds: list[int] = []
         try:
-            pid = self._fork()
-            if pid == 0:
-                self._become_child(order, *fds)
-            self.children[pid] = order["id"]
+            fds += _descriptors(ancillary)
+            sealing = self.sealer.known(values) or self.sealer.seal(values, json.loads(values))
+            sealing.aim(*fds)
+            if self.namespaced:
+                self.fresh_pids.walk(self.walker)
+            end = sealing.worker_at if keep else None
+            forked = self.sealer.fork(sealing, end)
+            if forked > batch.FORK_FAILED:
+                self._become_child(sealing, forked, end, values, rehearse, fds[0])
+            if forked == batch.FORK_FAILED:
+                raise OSError(errno.EAGAIN, "fork: no process to be had")
+            pid = -forked
+            self.children[pid] = number
             fds.append(os.pidfd_open(pid))
-            socket.send_fds(self.control, [json.dumps({"spawned": order["id"]}).encode()], fds[-1:])
+            self.control.sendmsg([b'{"spawned": %d}' % number], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, _FD.pack(fds[2]))])
         except OSError as error:
-            self._say({"refused": order["id"], "reason": str(error.args[-1])})
+            self._say(json.dumps({"refused": number, "reason": str(error.args[-1])}))
         finally:
             for fd in fds:
                 os.close(fd)
 
-    def _fork(self) -> int:
-        if self.namespaced:
-            # Back to our own pid namespace first: the last one made for a child is still set, and cannot be nested in.
-            kernel.call("setns", self.own_pids, namespaces.FLAGS["pid"])
-            namespaces.unshare(["pid"])
-        return os.fork()
-
-    def _become_child(self, order: dict[str, Any], channel: int, output: int) -> None:
+    def _become_child(
+        self, sealing: seal.Seal, stopped: int, end: int | None, values: bytes, rehearse: int, channel: int
+    ) -> None:
+        """What Python of the child runs first; the kernel has it sealed by now, or it ends here."""
         try:
-            self.control.close()  # while we held it, the host could not see that the template has died
-            _signal.set_wakeup_fd(-1)
-            _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
-            namespaces.die_with_parent()
+            self.control.detach()  # it is closed, and the number is the channel's now
+            sealing.batch.check(stopped, end)
+            if end is not None:
+                self._found_family(sealing, end)
+            channel = seal.CHANNEL
             if not self.namespaced and os.getppid() != self.pid:
                 os._exit(0)  # orphaned before the kernel could be told to end us with our parent
-            house = {"wanted": order["keep"], "worker": 0}
-            self.child_steps.walk({**order["values"], "channel": channel, "output": output, "house": house})
-            if house["worker"]:
-                _keep_house(house["worker"])
-            if "env" in order["values"]:
-                os.environ.update(order["values"]["env"])
-            if order["values"]["train"]:
-                self.runner.train(1)
-            self.worker.serve(steps.CHANNEL, keep=order["keep"])
+            if b'"env"' in values:
+                os.environ.update(json.loads(values)["env"])
+            if rehearse:
+                self.worker.rehearse()
+            self.worker.serve(keep=end is not None)
         except BaseException as error:  # a half-sealed child must not go on, whatever went wrong
-            text = json.dumps(["failed", str(error)]).encode()
-            os.write(channel if isinstance(error, steps.StepFailed) else steps.CHANNEL, len(text).to_bytes(4, "little") + text)
+            text = json.dumps(["failed", str(error.args[-1] if isinstance(error, OSError) else error)]).encode()
+            os.write(channel, len(text).to_bytes(4, "little") + text)
         finally:
             os._exit(70)
 
-    def _drain(self) -> None:
-        try:
-            while self.wakeup.recv(4096):
-                pass
-        except BlockingIOError:
-            pass
+    def _found_family(self, sealing: seal.Seal, at: int) -> None:
+        """Both processes of a session are sealed alike; only the second returns from here."""
+        worker = kernel.fork() if self.namespaced else 0
+        if worker < 0:
+            raise OSError(errno.EAGAIN, "fork: no process to be had")
+        self.sealer.walk(sealing, at)
+        if worker:
+            _keep_house(worker)
 
     def _reap(self) -> None:
         while self.children:
             pid, status, usage = os.wait4(-1, os.WNOHANG)
             if pid == 0:
                 return
-            identity = self.children.pop(pid, None)
-            cpu = usage.ru_utime + usage.ru_stime
-            self._say({"exited": identity, "status": os.waitstatus_to_exitcode(status), "cpu": cpu, "rss": usage.ru_maxrss})
+            number, cpu = self.children.pop(pid, -1), usage.ru_utime + usage.ru_stime
+            code = os.waitstatus_to_exitcode(status)
+            self._say(f'{{"exited": {number}, "status": {code}, "cpu": {cpu:.6f}, "rss": {usage.ru_maxrss}}}')
 
-    def _say(self, message: dict[str, object]) -> None:
-        self.control.send(json.dumps(message).encode())
-
-
-def _noted(*_: object) -> None:
-    """A handler must exist for the wake-up descriptor to be written to."""
+    def _say(self, message: str) -> None:
+        self.control.send(message.encode())
 
 
-def _receive(control: socket.socket) -> tuple[dict[str, Any], list[int]]:
-    message, fds, _, _ = socket.recv_fds(control, ORDER_BYTES, 2)
-    if not message:
-        os._exit(0)  # the host has gone; the kernel ends our children with us
-    return json.loads(message), list(fds)
+def _descriptors(ancillary: list[tuple[int, int, bytes]]) -> tuple[int, int]:
+    if len(ancillary) != 1 or len(ancillary[0][2]) != _FDS.size:
+        raise OSError(errno.EMFILE, "the descriptors of a child did not arrive: too many are open")
+    return _FDS.unpack(ancillary[0][2])
+
+
+def _fresh_pids() -> batch.Batch:
+    """Calls that make a new pid namespace for the next child."""
+    calls = batch.Batch()
+    calls.step = "a new pid namespace"
+    # Back to our own first: the last one made for a child is still set, and cannot be nested in.
+    calls.add("setns", os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC), namespaces.FLAGS["pid"])
+    calls.add("unshare", namespaces.FLAGS["pid"])
+    return calls
 
 
 def _keep_house(worker: int) -> None:

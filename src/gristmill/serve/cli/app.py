@@ -17,6 +17,7 @@ from gristmill.serve.cli import (
     packages,
     run,
     search,
+    serve,
     sessions,
     skills,
     stats,
@@ -35,6 +36,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Run model-written Python behind a kernel wall. All is grist to the mill; the model gets the flour.",
 )
+app.command("serve")(serve.serve)
 app.command("run")(run.run)
 app.command("search")(search.search)
 app.add_typer(tools.app, name="tools")

@@ -2,29 +2,14 @@
 
 import json
 import sys
-import unicodedata
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from gristmill.model import Outcome
+from gristmill.serve.harmless import harmless as harmless
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-_KEEP = "\n\t"
-
-
-def harmless(text: str) -> str:
-    """``text`` with control, bidirectional and tag characters made visible instead of obeyed."""
-    if text.isprintable():
-        return text
-    return "".join(
-        char if char in _KEEP or unicodedata.category(char) not in ("Cc", "Cf", "Co", "Cs") else _name(char) for char in text
-    )
-
-
-def _name(char: str) -> str:
-    return f"\\x{ord(char):02x}" if ord(char) < 256 else f"\\u{ord(char):04x}"
 
 
 def stdout() -> "Console":

@@ -1,0 +1,42 @@
+"""Questions to the person behind a client: straight through on older connections, by a second request on those of 2026."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import anyio
+from mcp.server.context import ServerRequestContext
+from mcp_types import ElicitRequestFormParams, ElicitRequestParams, ElicitRequestURLParams, ElicitResult
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+Ctx = ServerRequestContext[Any, Any]
+AskClient = Callable[[ElicitRequestParams], Awaitable[ElicitResult]]
+
+ANSWER_SECONDS = 600.0
+
+
+def is_modern(ctx: Ctx) -> bool:
+    """Whether the client speaks the revision without requests from server to client."""
+    return ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+
+
+def can_answer(ctx: Ctx) -> bool:
+    """Whether the client says that it can put a form to its user."""
+    capabilities = ctx.session.client_capabilities
+    asked = capabilities.elicitation if capabilities else None
+    if asked is None:
+        return False
+    # Clients of 2025-06-18 send an empty object and mean forms; later ones say which kinds.
+    return asked.form is not None or asked.url is None
+
+
+async def ask_through(ctx: Ctx, params: ElicitRequestParams) -> ElicitResult:
+    """Ask on the connection of the request itself; no answer in time is a no."""
+    session, request = ctx.session, ctx.request_id
+    with anyio.move_on_after(ANSWER_SECONDS):
+        match params:
+            case ElicitRequestFormParams():
+                return await session.elicit_form(params.message, params.requested_schema, related_request_id=request)
+            case ElicitRequestURLParams():
+                number = params.elicitation_id or "1"
+                return await session.elicit_url(params.message, params.url, number, related_request_id=request)
+    return ElicitResult(action="cancel")

@@ -1,0 +1,140 @@
+"""Raw messages between a client of ours and an upstream, in the era of the client.
+
+Each request of an older client has a connection to itself while it lasts: a question that the upstream asks meanwhile can only
+belong to it. Requests of 2026 carry everything with them and share one connection.
+"""
+
+import itertools
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import anyio
+import anyio.abc
+from mcp.shared.dispatcher import CallOptions
+from mcp.shared.exceptions import MCPError
+from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
+from mcp.shared.message import ServerMessageMetadata
+from mcp_types import METHOD_NOT_FOUND, InitializeResult, server_notification_adapter, server_request_adapter
+from mcp_types.version import LATEST_HANDSHAKE_VERSION
+from pydantic import BaseModel, ConfigDict
+
+from gristmill import __version__
+from gristmill.serve.mcp.asking import Ctx
+
+SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
+CONNECT_SECONDS = 30.0
+CAPABILITIES: dict[str, Any] = {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}}
+"""What we offer upstream for older clients; what the client itself cannot do fails when it is asked."""
+
+
+class _Anything(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+
+class Wire:
+    """One connection to the upstream; ``ctx`` is the request that has it now."""
+
+    def __init__(self) -> None:
+        self.ctx: Ctx | None = None
+        self.listeners: dict[str, Ctx] = {}
+        self._dispatcher: JSONRPCDispatcher[Any] | None = None
+
+    async def run(self, reading: Any, writing: Any, status: anyio.abc.TaskStatus[None]) -> None:
+        """Serve the connection until it closes; ``status`` is told when it can be used."""
+        self._dispatcher = JSONRPCDispatcher(reading, writing)
+        await self._dispatcher.run(self._on_request, self._on_notify, task_status=status)
+
+    async def send(self, method: str, params: Mapping[str, Any] | None, options: CallOptions | None = None) -> dict[str, Any]:
+        """A request and its answer."""
+        assert self._dispatcher
+        return await self._dispatcher.send_raw_request(method, params, options)
+
+    async def tell(self, method: str, params: Mapping[str, Any] | None = None) -> None:
+        """A notification."""
+        assert self._dispatcher
+        await self._dispatcher.notify(method, params)
+
+    async def _on_request(self, _dctx: Any, method: str, params: Mapping[str, Any] | None) -> dict[str, Any]:
+        """The upstream asks: the client of the request under way answers."""
+        if self.ctx is None:
+            raise MCPError(code=METHOD_NOT_FOUND, message="nobody is there to answer", data=method)
+        request = server_request_adapter.validate_python({"method": method, "params": params}, by_name=False)
+        answer = await self.ctx.session.send_request(request, _Anything, metadata=_related(self.ctx))
+        return answer.model_dump(mode="json")
+
+    async def _on_notify(self, _dctx: Any, method: str, params: Mapping[str, Any] | None) -> None:
+        meta: Mapping[str, Any] = (params or {}).get("_meta") or {}
+        subscription = meta.get(SUBSCRIPTION)
+        ctx = self.listeners.get(str(subscription)) if subscription is not None else self.ctx
+        if ctx is None:
+            return
+        changed = dict(params or {})
+        if subscription is not None:
+            changed["_meta"] = {**meta, SUBSCRIPTION: ctx.request_id}
+        note = server_notification_adapter.validate_python({"method": method, "params": changed}, by_name=False)
+        await ctx.session.send_notification(note, related_request_id=ctx.request_id)
+
+
+def _related(ctx: Ctx) -> ServerMessageMetadata:
+    return ServerMessageMetadata(related_request_id=ctx.request_id)
+
+
+class Relay:
+    """Sends requests on; ``connect`` opens one more connection."""
+
+    def __init__(self, connect: Callable[[], Awaitable[Wire]], *, most: int) -> None:
+        self._connect = connect
+        self._idle: list[Wire] = []
+        self._slots = anyio.Semaphore(most)
+        self._shared: Wire | None = None
+        self._opening = anyio.Lock()  # one shared connection, however many ask for it at once
+        self._numbers = itertools.count(1)
+
+    async def introduce(self) -> InitializeResult:
+        """Shake hands once, to know what the upstream is."""
+        wire, result = await self._shake_hands()
+        self._idle.append(wire)
+        return result
+
+    async def legacy(self, ctx: Ctx, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """One request of an older client."""
+        async with self._slots:
+            wire = self._idle.pop() if self._idle else (await self._shake_hands())[0]
+            wire.ctx = ctx
+            try:
+                return await wire.send(method, params, _options(ctx))
+            finally:
+                wire.ctx = None
+                self._idle.append(wire)
+
+    async def modern(self, ctx: Ctx, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """One request of a client of 2026."""
+        async with self._opening:
+            if self._shared is None:
+                self._shared = await self._connect()
+        options = _options(ctx)
+        number = f"relay-{next(self._numbers)}"
+        options["request_id"] = number
+        if method == "subscriptions/listen":
+            self._shared.listeners[number] = ctx
+        try:
+            answer = await self._shared.send(method, params, options)
+        finally:
+            self._shared.listeners.pop(number, None)
+        return answer
+
+    async def _shake_hands(self) -> tuple[Wire, InitializeResult]:
+        wire = await self._connect()
+        us = {"name": "gristmill", "version": __version__}
+        hello = {"protocolVersion": LATEST_HANDSHAKE_VERSION, "capabilities": CAPABILITIES, "clientInfo": us}
+        with anyio.fail_after(CONNECT_SECONDS):
+            result = InitializeResult.model_validate(await wire.send("initialize", hello), by_name=False)
+            await wire.tell("notifications/initialized")
+        return wire, result
+
+
+def _options(ctx: Ctx) -> CallOptions:
+    options: CallOptions = {}
+    if ctx.meta and ctx.meta.get("progress_token") is not None:
+        options["on_progress"] = ctx.session.report_progress
+    return options

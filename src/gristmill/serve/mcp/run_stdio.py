@@ -1,0 +1,21 @@
+"""The whole of ``gristmill serve`` on standard input and output."""
+
+from gristmill.config import Config
+from gristmill.serve.mcp.instructions import instructions
+from gristmill.serve.mcp.known import remembered_servers
+from gristmill.serve.mcp.opening import opening
+from gristmill.serve.mcp.server import build_server
+from gristmill.serve.mcp.state import Door
+from gristmill.serve.mcp.stdio import stdio_streams
+
+
+async def run_stdio(config: Config) -> None:
+    """Serve until the client closes its end."""
+    servers = remembered_servers(config)
+    async with stdio_streams() as (reading, writing), opening(config) as hall:
+        door = Door(hall=hall, instructions=instructions(servers), names=tuple(sorted(servers)))
+        server = build_server(door)
+        try:
+            await server.run(reading, writing, server.create_initialization_options())
+        finally:
+            await door.close()

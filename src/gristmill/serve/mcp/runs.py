@@ -1,0 +1,133 @@
+"""Runs that live longer than one request: in the background, or parked while a person on a 2026 connection thinks.
+
+A run belongs to its caller. How many there are, and how long a finished or parked one is kept, is limited.
+"""
+
+import asyncio
+import time
+import uuid
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from mcp_types import ElicitRequestParams, ElicitResult
+
+from gristmill.errors import LimitExceeded, NotFound
+from gristmill.model import Outcome
+from gristmill.session.sessions import SessionRecord
+
+MOST_OF_CALLER = 16
+MOST_FINISHED = 256
+KEPT_SECONDS = 900.0
+PARKED_SECONDS = 600.0
+
+
+@dataclass(slots=True, kw_only=True)
+class Question:
+    """Something a run wants to know from the person behind the client."""
+
+    key: str
+    params: ElicitRequestParams
+    answer: "asyncio.Future[ElicitResult]"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Run:
+    """One execution and what it asks."""
+
+    id: str
+    caller: str
+    session: SessionRecord | None = None
+    opened: bool = False
+    task: "asyncio.Task[Outcome]" = field(init=False)
+    open_question: Question | None = None
+    asked: asyncio.Event = field(default_factory=asyncio.Event)
+    finished: float | None = None
+    parked: asyncio.TimerHandle | None = None
+
+    async def ask(self, params: ElicitRequestParams) -> ElicitResult:
+        """Put a question and wait for whoever attends the run to bring the answer."""
+        question = Question(key=uuid.uuid4().hex[:8], params=params, answer=asyncio.get_running_loop().create_future())
+        self.open_question = question
+        self.asked.set()
+        try:
+            return await question.answer
+        finally:
+            self.open_question = None
+            self.asked.clear()
+
+    async def attend(self, seconds: float | None = None) -> Outcome | Question | None:
+        """Wait until the run is over or asks something; nothing when that takes longer than ``seconds``."""
+        if self.parked:
+            self.parked.cancel()
+            self.parked = None
+        asking = asyncio.create_task(self.asked.wait())
+        try:
+            await asyncio.wait({self.task, asking}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            asking.cancel()
+        if self.task.done():
+            return self.task.result()
+        return self.open_question
+
+    def park(self) -> None:
+        """The client will come back with an answer, or not: then the run ends."""
+        self.parked = asyncio.get_running_loop().call_later(PARKED_SECONDS, self.task.cancel)
+
+
+class Runs:
+    """Every run that may be asked for again."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._runs: dict[str, Run] = {}
+        self._clock = clock
+
+    def start(self, run: Run, execute: Callable[[Run], Awaitable[Outcome]]) -> None:
+        """Begin.
+
+        Raises:
+            LimitExceeded: the caller has too many at once.
+        """
+        self._forget()
+        active = sum(other.caller == run.caller and not other.task.done() for other in self._runs.values())
+        if active >= MOST_OF_CALLER:
+            text = f"{active} runs of yours are under way: wait for one with resume before you start another"
+            raise LimitExceeded(text, limit="background", value=MOST_OF_CALLER)
+
+        async def whole() -> Outcome:
+            return await execute(run)
+
+        run.task = asyncio.create_task(whole())
+        run.task.add_done_callback(lambda _: self._ended(run))
+        self._runs[run.id] = run
+
+    def get(self, id: str, caller: str) -> Run:  # noqa: A002  # the protocol's own word
+        """The run of that id, if it is the caller's.
+
+        Raises:
+            NotFound: there is none here.
+        """
+        self._forget()
+        run = self._runs.get(id)
+        if run is None or run.caller != caller:
+            raise NotFound(f"no run {id!r} is under way or kept here")
+        return run
+
+    async def close(self) -> None:
+        """End all."""
+        tasks = [run.task for run in self._runs.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _ended(self, run: Run) -> None:
+        run.finished = self._clock()
+        if not run.task.cancelled():
+            run.task.exception()  # seen: whoever attends gets it
+
+    def _forget(self) -> None:
+        finished = [run for run in self._runs.values() if run.finished is not None]
+        finished.sort(key=lambda run: run.finished or 0.0)
+        too_many = max(0, len(finished) - MOST_FINISHED)
+        for place, run in enumerate(finished):
+            if place < too_many or self._clock() - (run.finished or 0.0) > KEPT_SECONDS:
+                del self._runs[run.id]

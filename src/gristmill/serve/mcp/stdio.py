@@ -1,0 +1,122 @@
+"""MCP over standard input and output: one message per line, nothing else ever on stdout, and a cap on every line.
+
+The wire is moved to private descriptors first: whatever a library prints goes to stderr, whatever reads stdin finds it empty.
+No threads in between: a message costs one wake-up of the event loop.
+"""
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import anyio
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.shared.message import SessionMessage
+from mcp_types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
+
+Reading = MemoryObjectReceiveStream[SessionMessage | Exception]
+Writing = MemoryObjectSendStream[SessionMessage]
+
+LINE_BYTES = 8_000_000
+"""Longest message: code of 1 MB and its context fit many times."""
+_CHUNK = 65_536
+
+
+@asynccontextmanager
+async def stdio_streams() -> AsyncGenerator[tuple[Reading, Writing]]:
+    """The two streams that a server runs on."""
+    source, sink = _claim(0, os.O_RDONLY, os.devnull), _claim(1, os.O_WRONLY, None)
+    reader = await _open_reader(source)
+    writer = await _open_writer(sink)
+    incoming, read_stream = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    write_stream, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_read, reader, incoming, write_stream.clone())
+        tasks.start_soon(_write, outgoing, writer)
+        yield read_stream, write_stream
+        tasks.cancel_scope.cancel()
+
+
+def _claim(descriptor: int, flags: int, instead: str | None) -> int:
+    """Move ``descriptor`` out of everybody's reach and put ``instead`` (or stderr) in its place."""
+    private = os.dup(descriptor)  # not inherited by the servers and jails that are started later
+    replacement = os.open(instead, flags) if instead else os.dup(2)
+    os.dup2(replacement, descriptor)
+    os.close(replacement)
+    return private
+
+
+async def _open_reader(descriptor: int) -> asyncio.StreamReader:
+    reader = asyncio.StreamReader(limit=_CHUNK)
+    file = os.fdopen(descriptor, "rb", buffering=0)
+    try:
+        await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), file)
+    except ValueError:  # a regular file: it is all there
+        reader.feed_data(file.read(LINE_BYTES) or b"")
+        reader.feed_eof()
+    return reader
+
+
+async def _open_writer(descriptor: int) -> asyncio.StreamWriter | int:
+    loop = asyncio.get_running_loop()
+    try:
+        transport, protocol = await loop.connect_write_pipe(
+            asyncio.streams.FlowControlMixin, os.fdopen(descriptor, "wb", buffering=0, closefd=False)
+        )
+    except ValueError:  # a regular file: writing to it never waits
+        return descriptor
+    return asyncio.StreamWriter(transport, protocol, None, loop)
+
+
+async def _read(
+    reader: asyncio.StreamReader, incoming: MemoryObjectSendStream[SessionMessage | Exception], answers: Writing
+) -> None:
+    """Lines become messages; what is no message is answered as the protocol says and forgotten."""
+    held = bytearray()
+    too_long = False
+    async with incoming, answers:
+        while chunk := await reader.read(_CHUNK):
+            *lines, rest = chunk.split(b"\n")
+            for line in lines:
+                whole = bytes(held) + line if held else line
+                held.clear()
+                if too_long or len(whole) > LINE_BYTES:
+                    too_long = False
+                    await _complain(answers, INVALID_REQUEST, f"a message has at most {LINE_BYTES:,} bytes")
+                elif whole.strip():
+                    await _deliver(whole, incoming, answers)
+            if too_long or len(held) + len(rest) > LINE_BYTES:
+                too_long = True
+                held.clear()  # the rest of the line is read and dropped
+            else:
+                held += rest
+
+
+async def _deliver(line: bytes, incoming: MemoryObjectSendStream[SessionMessage | Exception], answers: Writing) -> None:
+    try:
+        message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+    except ValueError:
+        await _complain(answers, PARSE_ERROR, "this is no JSON-RPC message")
+        return
+    await incoming.send(SessionMessage(message))
+
+
+async def _complain(answers: Writing, code: int, text: str) -> None:
+    await answers.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=None, error=ErrorData(code=code, message=text))))
+
+
+async def _write(outgoing: MemoryObjectReceiveStream[SessionMessage], writer: asyncio.StreamWriter | int) -> None:
+    async with outgoing:
+        async for message in outgoing:
+            line = message.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
+            try:
+                if isinstance(writer, int):
+                    os.write(writer, line)
+                else:
+                    writer.write(line)
+                    await writer.drain()
+            except OSError:
+                print("the client has left", file=sys.stderr)
+                return

@@ -1,0 +1,61 @@
+"""What a model sees of us before it asks anything: two tools, word for word. Whatever the servers offer, this stays the same.
+
+With the instructions it costs at most 400 tokens (o200k); ``tests/unit/serve/mcp/test_surface.py`` counts them.
+"""
+
+from mcp_types import Tool, ToolAnnotations
+
+SEARCH, EXECUTE = "search_tools", "execute_code"
+NEW = "new"
+"""The value of ``session`` that opens one."""
+
+LONGEST_RESULT_CHARS = 100_000
+"""What we tell clients that cut long results; ours are held by a token budget long before."""
+
+_META = {"anthropic/alwaysLoad": True, "anthropic/maxResultSizeChars": LONGEST_RESULT_CHARS}
+_ANY_OBJECT = {"type": "object"}
+
+TOOLS = (
+    Tool(
+        name=SEARCH,
+        description=(
+            "Find tools of the connected servers. Answers with imports and typed signatures for execute_code. "
+            "Search before you use a tool you have not seen."
+        ),
+        input_schema={
+            "type": "object",
+            "properties": {
+                "query": {"type": "string"},
+                "detail_level": {"enum": ["name_only", "with_description", "full"]},
+                "limit": {"type": "integer"},
+                "server": {"type": "string"},
+            },
+            "required": ["query"],
+        },
+        output_schema=_ANY_OBJECT,
+        annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False),
+        _meta={**_META, "anthropic/searchHint": "find tools of all connected MCP servers"},
+    ),
+    Tool(
+        name=EXECUTE,
+        description=(
+            "Run Python in a sandbox; tools are functions: `from servers.github import search_issues`. "
+            "Do loops, joins and filters in one program. Only prints and the last expression come back: print little, "
+            "write large data to files in the working directory."
+        ),
+        input_schema={
+            "type": "object",
+            "properties": {
+                "code": {"type": "string"},
+                "session": {"type": "string", "description": '"new", then the handle returned: keeps variables and files'},
+                "resume": {"type": "string", "description": "id of a run: wait for it, or redo it without repeating its calls"},
+                "background": {"type": "boolean", "description": "return an id at once"},
+                "timeout": {"type": "number"},
+                "budget": {"type": "integer", "description": "tokens returned"},
+            },
+        },
+        output_schema=_ANY_OBJECT,
+        annotations=ToolAnnotations(destructive_hint=True, open_world_hint=True),
+        _meta={**_META, "anthropic/searchHint": "run Python that calls tools of all connected MCP servers"},
+    ),
+)

@@ -1,0 +1,115 @@
+"""Our upstream client as the conformance suite drives it: connect to the last argument, list, call what there is.
+
+The suite says in the environment which scenario it plays; what a person does in a browser is done here by an HTTP client.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import anyio
+import httpx2
+from mcp import MCPError
+
+from gristmill.config_servers import OAuthConfig, ServerConfig
+from gristmill.events import ignore
+from gristmill.model import Tool, ToolCall
+from gristmill.upstream.auth import open_browser
+from gristmill.upstream.base import InputAnswer, InputRequest
+from gristmill.upstream.connection import Connection, Hooks, open_connection
+from gristmill.upstream.dial import address_of
+from gristmill.upstream.http import http_transport
+from gristmill.upstream.listing import Filter, list_tools
+from gristmill.upstream.secrets import Secrets
+
+DOCUMENT = "https://conformance-test.local/client-metadata.json"
+SAMPLES: dict[str, Any] = {"string": "text", "integer": 3, "number": 2.5, "boolean": True, "array": [], "object": {}}
+
+
+class Memory:
+    """Tokens that live as long as the process."""
+
+    def __init__(self) -> None:
+        self._text: str | None = None
+
+    def read(self) -> str | None:
+        return self._text
+
+    def write(self, text: str) -> None:
+        self._text = text
+
+    def forget(self) -> bool:
+        was, self._text = self._text, None
+        return was is not None
+
+
+async def visit(url: str) -> None:
+    """What a person does in a browser."""
+    async with httpx2.AsyncClient() as browser:
+        redirect = await browser.get(url)
+        await browser.get(redirect.headers["location"])
+
+
+async def answer(request: InputRequest) -> InputAnswer:
+    """A person who takes what is proposed."""
+    properties: Mapping[str, Any] = (request.schema or {}).get("properties", {})
+    filled = {name: field.get("default", SAMPLES.get(field.get("type"), "text")) for name, field in properties.items()}
+    return InputAnswer(action="accept", content=filled)
+
+
+def arguments(tool: Tool) -> dict[str, Any]:
+    properties: Mapping[str, Any] = tool.input_schema.get("properties", {})
+    wanted = tool.input_schema.get("required", [])
+    return {name: SAMPLES.get(properties.get(name, {}).get("type"), "text") for name in wanted}
+
+
+async def look_around(connection: Connection) -> None:
+    """Resources and prompts, where the server has them."""
+    can, client = connection.client.server_capabilities, connection.client
+    if can.resources:
+        for resource in (await client.list_resources()).resources:
+            await client.read_resource(str(resource.uri))
+    if can.prompts:
+        for prompt in (await client.list_prompts()).prompts:
+            await client.get_prompt(prompt.name, {argument.name: "text" for argument in prompt.arguments or ()})
+
+
+async def drive(connection: Connection, context: Mapping[str, Any]) -> None:
+    tools = await list_tools(connection.client, "it", Filter())
+    calls = [(call["name"], call["arguments"]) for call in context.get("toolCalls", ())]
+    calls = calls or [(tool.name, arguments(tool)) for tool in tools]
+    for number, (name, given) in enumerate(calls):
+        if name == "echo_schema" or "schema" in given:
+            given = {"schema": dict(tools[0].input_schema)}
+        try:
+            await connection.call(name, ToolCall(id=number, tool=f"it.{name}", arguments=given), 20.0)
+        except MCPError as error:
+            print(f"{name}: {error}", file=sys.stderr)
+    await look_around(connection)
+
+
+def oauth(scenario: str, context: Mapping[str, Any]) -> OAuthConfig | None:
+    if not scenario.startswith("auth/"):
+        return None
+    if "client_id" in context:
+        return OAuthConfig(client_id=context["client_id"], client_secret="${env:CLIENT_SECRET}")
+    return OAuthConfig(client_metadata_url=DOCUMENT)
+
+
+async def main() -> None:
+    scenario = os.environ.get("MCP_CONFORMANCE_SCENARIO", "")
+    context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
+    memory = Memory()
+    config = ServerConfig(url=sys.argv[-1], oauth=oauth(scenario, context))
+    secrets = Secrets(environ={"CLIENT_SECRET": context.get("client_secret", "")})
+    hooks = Hooks(server="it", emit=ignore, ask=answer, changed=lambda: None)
+    async with open_browser(visit, seconds=20.0) as browser:
+        address = address_of("it", config, secrets, lambda _: memory, browser)
+        async with open_connection(lambda: http_transport(address), "auto", hooks) as connection:
+            await drive(connection, context)
+
+
+if __name__ == "__main__":
+    anyio.run(main)

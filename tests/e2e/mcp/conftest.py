@@ -1,0 +1,69 @@
+"""What the tests of the MCP door share: an open runtime behind a door in memory, and the door as a process."""
+
+import os
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp_types import CallToolResult
+
+from gristmill.config import Config, SandboxConfig, StoreConfig
+from gristmill.config_policy import PolicyConfig
+from gristmill.runtime.runtime import Runtime
+from gristmill.serve.mcp.hall import opened
+from gristmill.serve.mcp.instructions import instructions
+from gristmill.serve.mcp.known import known_servers
+from gristmill.serve.mcp.server import build_server
+from gristmill.serve.mcp.state import Door
+from tests.conftest import TOOLS
+
+ROOT = Path(__file__).parents[3]
+Mode = Literal["legacy", "2026-07-28"]
+MODES: list[Mode] = ["legacy", "2026-07-28"]
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@asynccontextmanager
+async def open_door(state: Path, policy: dict[str, Any] | None = None, **parts: Any) -> AsyncGenerator[Door]:
+    """A door in front of a runtime with the tools of all tests."""
+    config = Config(sandbox=SandboxConfig(warm=1), store=StoreConfig(path=state), policy=PolicyConfig(**(policy or {})))
+    async with Runtime.open(config, tools=TOOLS) as runtime:
+        servers = await known_servers(runtime)
+        values: dict[str, Any] = {"hall": opened(runtime), "instructions": instructions(servers), "names": tuple(servers)}
+        door = Door(**values | parts)
+        try:
+            yield door
+        finally:
+            await door.close()
+
+
+@asynccontextmanager
+async def connected(door: Door, mode: Mode, **options: Any) -> AsyncGenerator[Client]:
+    """A client of that era, in memory."""
+    async with Client(build_server(door), mode=mode, **options) as client:
+        yield client
+
+
+def stdio(config: Path) -> StdioServerParameters:
+    """How a client starts ``gristmill serve``."""
+    return StdioServerParameters(
+        command=sys.executable, args=["-m", "gristmill", "serve", "--config", str(config)], env=environ()
+    )
+
+
+def environ() -> dict[str, str]:
+    return {"PYTHONPATH": str(ROOT / "src"), "PATH": os.environ["PATH"]}
+
+
+def text(result: Any) -> str:
+    """The readable part of a result."""
+    assert isinstance(result, CallToolResult)
+    return str(getattr(result.content[0], "text", ""))

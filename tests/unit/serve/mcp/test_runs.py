@@ -1,0 +1,87 @@
+"""Runs that outlive a request belong to their caller and are limited in number and in time."""
+
+import anyio
+import pytest
+from mcp_types import ElicitRequestFormParams, ElicitResult
+
+from gristmill.errors import LimitExceeded, NotFound
+from gristmill.model import Outcome
+from gristmill.serve.mcp.runs import KEPT_SECONDS, MOST_OF_CALLER, Question, Run, Runs
+from tests.unit.serve.mcp.test_outcome import OK
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+async def _done(_run: Run) -> Outcome:
+    return OK
+
+
+async def _never(_run: Run) -> Outcome:
+    await anyio.sleep_forever()
+    return OK
+
+
+async def test_a_finished_run_can_be_asked_for_again_until_it_is_forgotten() -> None:
+    clock = [0.0]
+    runs = Runs(lambda: clock[0])
+    runs.start(Run(id="a", caller="ann"), _done)
+
+    assert await runs.get("a", "ann").attend() == OK
+    clock[0] = KEPT_SECONDS + 1
+    with pytest.raises(NotFound):
+        runs.get("a", "ann")
+
+
+@pytest.mark.requirement("T46")
+async def test_a_run_is_not_there_for_another_caller() -> None:
+    runs = Runs()
+    runs.start(Run(id="a", caller="ann"), _done)
+
+    with pytest.raises(NotFound):
+        runs.get("a", "bob")
+    await runs.close()
+
+
+async def test_waiting_for_a_run_is_bounded_and_does_not_end_it() -> None:
+    runs = Runs()
+    run = Run(id="a", caller="ann")
+    runs.start(run, _never)
+
+    assert await run.attend(0.01) is None
+    assert not run.task.done()
+    await runs.close()
+    assert run.task.cancelled()
+
+
+async def test_a_caller_cannot_have_too_many_at_once_and_others_still_can() -> None:
+    runs = Runs()
+    for number in range(MOST_OF_CALLER):
+        runs.start(Run(id=str(number), caller="ann"), _never)
+
+    with pytest.raises(LimitExceeded):
+        runs.start(Run(id="more", caller="ann"), _never)
+    runs.start(Run(id="bob's", caller="bob"), _done)
+    await runs.close()
+
+
+async def test_a_question_reaches_whoever_attends_and_the_answer_goes_back() -> None:
+    async def asks(run: Run) -> Outcome:
+        answer = await run.ask(ElicitRequestFormParams(message="?", requested_schema={}))
+        assert answer.action == "accept"
+        return OK
+
+    runs = Runs()
+    run = Run(id="a", caller="ann")
+    runs.start(run, asks)
+    with anyio.fail_after(5):
+        found = await run.attend()
+        assert isinstance(found, Question)
+        found.answer.set_result(ElicitResult(action="accept"))
+        run.open_question = None
+        run.asked.clear()
+        assert await run.attend() == OK

@@ -1,0 +1,43 @@
+"""The whole surface is small, fixed and the same every time."""
+
+import json
+
+from gristmill.serve.mcp.instructions import instructions
+from gristmill.serve.mcp.surface import TOOLS
+from gristmill.shaping.tokens import token_counter
+
+
+def _tokens(servers: dict[str, list[str]]) -> int:
+    shown = [tool.model_dump(by_alias=True, mode="json", exclude_none=True, exclude={"meta", "annotations"}) for tool in TOOLS]
+    count = token_counter()
+    assert count is not None
+    return count(json.dumps(shown, separators=(",", ":"))) + count(instructions(servers))
+
+
+def test_the_surface_costs_at_most_400_tokens_with_twenty_servers_of_many_tools() -> None:
+    servers = {f"service-{number}": [f"do_thing_{tool}" for tool in range(100)] for number in range(20)}
+
+    assert _tokens(servers) <= 400
+
+
+def test_the_surface_costs_at_most_400_tokens_whatever_the_servers_are_called() -> None:
+    for count in (1, 3, 8, 200):
+        assert _tokens({f"S3rvîce_x{number}-{'q7' * 20}": ["zq_x9_tool"] * 50 for number in range(count)}) <= 400
+
+
+def test_instructions_do_not_depend_on_the_order_of_servers_or_tools() -> None:
+    one = {"b": ["y", "x"], "a": ["q"]}
+    other = {"a": ["q"], "b": ["x", "y"]}
+
+    assert instructions(one) == instructions(other)
+
+
+def test_servers_that_do_not_fit_are_folded_into_one_line() -> None:
+    text = instructions({f"a-rather-long-name-of-a-server-{number:03}": [] for number in range(50)})
+
+    assert text.splitlines()[-1].startswith("and ")
+    assert text.splitlines()[-1].endswith(" more")
+
+
+def test_tools_are_marked_to_be_loaded_always() -> None:
+    assert all((tool.meta or {})["anthropic/alwaysLoad"] is True for tool in TOOLS)
