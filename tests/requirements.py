@@ -18,7 +18,7 @@ class Requirement:
 
 
 _HTTP = "belongs to the HTTP door, which does not exist yet"
-_GUARD = "belongs to policy and redaction, which do not exist yet"
+_GUARD = "belongs to the doors, which hand results to a model"
 
 
 def _threat(number: int, sentence: str, deferred: str | None = None) -> Requirement:
@@ -55,8 +55,8 @@ REQUIREMENTS = (
     _threat(27, "the template cannot be touched or poisoned"),
     _threat(28, "nothing in a workspace runs on the host or at the start of a later run"),
     _threat(29, "no credential is in the environment, arguments, errors, memory or dumps of a run"),
-    _threat(30, "personal data is tokenised before it enters the sandbox", _GUARD),
-    _threat(31, "data of one tool cannot be sent with another against a flow rule", _GUARD),
+    _threat(30, "personal data is tokenised before it enters the sandbox"),
+    _threat(31, "data of one tool cannot be sent with another against a flow rule"),
     _threat(32, "audit records cannot be forged from inside"),
     _threat(33, "control characters and markup in output are harmless where they are shown"),
     _threat(34, "hostile tool definitions never become code"),
@@ -77,7 +77,7 @@ REQUIREMENTS = (
     _threat(45, "one tenant's load does not starve another", _HTTP),
     _threat(46, "one tenant's things are invisible to another"),
     _threat(47, "commands and addresses cannot be configured through the API", _HTTP),
-    _threat(48, "an approval counts once, for what was approved", _GUARD),
+    _threat(48, "an approval counts once, for what was approved"),
     _threat(49, "a lost or edited audit record is noticed"),
     _threat(50, "where the promised isolation cannot be had nothing runs, and the lack and the remedy are named"),
     _threat(51, "weakening options are loud and recorded", "there is no such option yet"),
@@ -85,4 +85,9 @@ REQUIREMENTS = (
     _threat(53, "programs of the kind models write are not refused"),
     Requirement("P4", "issue 2", "a run ends at its limits and leaves nothing running, even when the host is killed"),
     Requirement("P5", "issue 2", "without a session every execution is fresh"),
+    Requirement("P6", "issue 4", "writes approved in one decision are made once each, even when the gateway is killed half-way"),
+    Requirement("P7", "issue 4", "whatever fails, no call is lost, doubled or left undecided without saying so"),
+    Requirement("P8", "issue 4", "all writes of a run are one question, and where the plan cannot go on it says so"),
+    Requirement("P9", "issue 4", "a mended program goes on without repeating a call that succeeded"),
+    Requirement("P10", "issue 4", "one program joins what several servers know"),
 )

@@ -12,6 +12,8 @@ class RecordsConfig(BaseModel):
     """Days that audit records are kept; 0 keeps them for ever."""
     journal_days: float = Field(default=14.0, ge=0, le=36_500)
     """Days that a run can be resumed after it was last touched; 0 keeps it for ever."""
+    journal_mb: int = Field(default=1_024, ge=1, le=1_048_576)
+    """Size of the journal in MB; past that the runs touched longest ago are forgotten first."""
     metrics: bool = True
     """Whether metrics are counted and served."""
     traces: bool = False

@@ -108,6 +108,10 @@ class PlannedCall:
     needs_approval: bool = True
     was_lost: bool = False
     """It was sent before and its answer was lost: approving it may do it twice."""
+    definition: str = ""
+    """The tool as it was when the call was planned, by hash: a decision about another tool of that name does not count."""
+    diff: str | None = None
+    """What would change, as a unified diff, where the server lets us see what is there now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,13 +1,14 @@
 """The doubles that our own tests use, public so that yours can: a sandbox without a kernel, and a runtime over it."""
 
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from itertools import count
 from pathlib import Path
 
 from gristmill.config import Config
-from gristmill.errors import SandboxCrashed
+from gristmill.errors import Error, SandboxCrashed, ToolFailed
 from gristmill.events import Emit
-from gristmill.model import Handler, Isolation, Limits, Report
+from gristmill.model import Handler, Isolation, Json, Limits, Report, ToolCall
 from gristmill.runtime.build import keep_rules, open_rooms
 from gristmill.runtime.runtime import Runtime
 from gristmill.sandbox.base import Job, Pool, Sandbox
@@ -15,6 +16,10 @@ from gristmill.sandbox.kept import Kept
 from gristmill.upstream.inproc import Function
 
 Answer = Callable[[Job], Report]
+Tools = Callable[..., Awaitable[Json]]
+"""Calls a tool: ``await tools("crm.find", q="ann")``; a call that waits for approval answers with a reference to the plan."""
+Program = Callable[[Tools], Awaitable[Json]]
+"""A program without a sandbox: it calls tools, and what it returns is the result."""
 
 
 def succeed(_job: Job) -> Report:
@@ -23,10 +28,10 @@ def succeed(_job: Job) -> Report:
 
 
 class FakeSandbox:
-    """Answers with what ``answer`` says, and remembers its jobs."""
+    """Runs ``program``, or answers with what ``answer`` says, and remembers its jobs."""
 
-    def __init__(self, answer: Answer = succeed, *, memory_mb: float = 1.0) -> None:
-        self._answer = answer
+    def __init__(self, answer: Answer = succeed, *, memory_mb: float = 1.0, program: Program | None = None) -> None:
+        self._answer, self._program = answer, program
         self.jobs: list[Job] = []
         self.alive = True
         self.memory_mb = memory_mb
@@ -34,17 +39,39 @@ class FakeSandbox:
     async def run(self, job: Job, call: Handler, emit: Emit) -> Report:  # noqa: ARG002 - the protocol's signature
         """Remember the job and answer."""
         self.jobs.append(job)
-        return self._answer(job)
+        if self._program is None:
+            return self._answer(job)
+        try:
+            return Report(status="ok", result=await self._program(_tools(job, call)))
+        except Error as error:
+            return Report(status="failed", error=error.message, error_type=type(error).__name__)
 
     async def fork(self) -> Sandbox:
         """Another one that answers alike."""
         if not self.alive:
             raise SandboxCrashed("the sandbox has ended")
-        return FakeSandbox(self._answer, memory_mb=self.memory_mb)
+        return FakeSandbox(self._answer, memory_mb=self.memory_mb, program=self._program)
 
     async def close(self) -> None:
         """Be gone."""
         self.alive = False
+
+
+def _tools(job: Job, call: Handler) -> Tools:
+    numbers = count(1)
+
+    async def tools(key: str, /, **arguments: Json) -> Json:
+        result = await call(
+            ToolCall(
+                id=next(numbers), tool=key, arguments=arguments, execution=job.execution, session=job.session, caller=job.caller,
+                tenant=job.tenant,
+            )
+        )  # fmt: skip
+        if result.is_error:
+            raise ToolFailed(str(result.value))
+        return result.value if result.planned is None else {"$planned": [result.planned]}
+
+    return tools
 
 
 class FakePool:
@@ -52,8 +79,8 @@ class FakePool:
 
     isolation: Isolation = "namespaces"
 
-    def __init__(self, answer: Answer = succeed, *, memory_mb: float = 1.0) -> None:
-        self._answer, self._memory_mb = answer, memory_mb
+    def __init__(self, answer: Answer = succeed, *, memory_mb: float = 1.0, program: Program | None = None) -> None:
+        self._answer, self._memory_mb, self._program = answer, memory_mb, program
         self.opened: list[FakeSandbox] = []
 
     def states(self) -> dict[str, int]:
@@ -63,7 +90,7 @@ class FakePool:
     @asynccontextmanager
     async def lease(self, limits: Limits) -> AsyncGenerator[Sandbox]:  # noqa: ARG002 - the protocol's signature
         """A fake for one job."""
-        sandbox = FakeSandbox(self._answer, memory_mb=self._memory_mb)
+        sandbox = FakeSandbox(self._answer, memory_mb=self._memory_mb, program=self._program)
         try:
             yield sandbox
         finally:
@@ -71,7 +98,7 @@ class FakePool:
 
     async def open_session(self, limits: Limits, workspace: Path) -> Sandbox:  # noqa: ARG002 - the protocol's signature
         """A fake that is kept."""
-        sandbox = FakeSandbox(self._answer, memory_mb=self._memory_mb)
+        sandbox = FakeSandbox(self._answer, memory_mb=self._memory_mb, program=self._program)
         self.opened.append(sandbox)
         return sandbox
 

@@ -15,12 +15,16 @@ Standing = Literal["pending", "approved", "denied", "expired"]
 TABLES = (
     """CREATE TABLE IF NOT EXISTS approvals (
         id TEXT PRIMARY KEY, root TEXT NOT NULL, execution TEXT NOT NULL, session TEXT, caller TEXT NOT NULL,
-        created DOUBLE PRECISION NOT NULL, expires DOUBLE PRECISION NOT NULL, standing TEXT NOT NULL,
+        tenant TEXT NOT NULL, created DOUBLE PRECISION NOT NULL, expires DOUBLE PRECISION NOT NULL, standing TEXT NOT NULL,
         plan TEXT NOT NULL, approved TEXT NOT NULL, decided_by TEXT, decided DOUBLE PRECISION)""",
     "CREATE INDEX IF NOT EXISTS approvals_root ON approvals (root)",
     "CREATE INDEX IF NOT EXISTS approvals_standing ON approvals (standing, created)",
 )
-_COLUMNS = "id, root, execution, session, caller, created, expires, standing, plan, approved, decided_by, decided"
+_COLUMNS = "id, root, execution, session, caller, tenant, created, expires, standing, plan, approved, decided_by, decided"
+LOCAL = "local"
+"""The one user of a gateway that knows no others: who asks and who approves are the same person then."""
+STEP = 1e-3
+"""Seconds between two decisions about one run, at least: their order must survive a clock that is set back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +36,7 @@ class Approval:
     execution: str
     session: str | None
     caller: str
+    tenant: str
     created: float
     expires: float
     standing: Standing
@@ -51,14 +56,19 @@ class Grant:
 
 
 class Approvals:
-    """The inbox. ``clock`` is wall time: a decision must hold, and expire, on another machine too."""
+    """The inbox. ``clock`` is wall time: a decision must hold, and expire, on another machine too.
 
-    def __init__(self, store: Store, clock: Callable[[], float]) -> None:
-        self._store, self._clock = store, clock
+    ``tell`` hears of every decision.
+    """
+
+    def __init__(
+        self, store: Store, clock: Callable[[], float], tell: Callable[["Approval"], None] = lambda _approval: None
+    ) -> None:
+        self._store, self._clock, self._tell = store, clock, tell
 
     async def open(
         self, calls: Sequence[PlannedCall], *, root: str, execution: str, session: str | None, caller: str,
-        seconds: float, stopped: str | None = None,
+        tenant: str = LOCAL, seconds: float, stopped: str | None = None,
     ) -> Plan:  # fmt: skip
         """Put a plan into the inbox; whatever the same run asked before is withdrawn, since it is asked anew here."""
         now = self._clock()
@@ -69,44 +79,50 @@ class Approvals:
         await self._store.write(
             ("UPDATE approvals SET standing = 'expired' WHERE root = ? AND standing = 'pending'", (root,)),
             (
-                f"INSERT INTO approvals ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, 'pending', ?, '[]', NULL, NULL)",  # noqa: S608
-                (plan.id, root, execution, session, caller, now, plan.expires, text),
+                f"INSERT INTO approvals ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, '[]', NULL, NULL)",  # noqa: S608
+                (plan.id, root, execution, session, caller, tenant, now, plan.expires, text),
             ),
         )
         return plan
 
-    async def list(self, *, pending_only: bool = True, limit: int = 100, caller: str | None = None) -> tuple[Approval, ...]:
-        """The newest first; ``caller`` shows one caller's only."""
+    async def list(
+        self, *, pending_only: bool = True, limit: int = 100, caller: str | None = None, tenant: str | None = None
+    ) -> tuple[Approval, ...]:
+        """The newest first; ``caller`` and ``tenant`` show theirs only."""
         where, values = ["1 = 1"], list[Value]()
         if pending_only:
             where.append("standing = 'pending' AND expires > ?")
             values.append(self._clock())
-        if caller is not None:
-            where.append("caller = ?")
-            values.append(caller)
+        for column, wanted in (("caller", caller), ("tenant", tenant)):
+            if wanted is not None:
+                where.append(f"{column} = ?")
+                values.append(wanted)
         sql = f"SELECT {_COLUMNS} FROM approvals WHERE {' AND '.join(where)} ORDER BY created DESC, id LIMIT ?"  # noqa: S608
         return tuple(self._approval(row) for row in await self._store.read(sql, *values, limit))
 
-    async def get(self, approval: str) -> Approval:
+    async def get(self, approval: str, *, tenant: str | None = None) -> Approval:
         """One approval.
 
         Raises:
-            NotFound: there is none of that id.
+            NotFound: there is none of that id, or it is another tenant's.
         """
         rows = await self._store.read(f"SELECT {_COLUMNS} FROM approvals WHERE id = ?", approval)  # noqa: S608
-        if not rows:
+        if not rows or tenant not in (None, rows[0][5]):
             raise NotFound(f"no approval {approval!r}; `gristmill approvals` lists those that wait")
         return self._approval(rows[0])
 
-    async def decide(self, approval: str, approve: Literal["all", "none"] | Sequence[int], *, by: str) -> Approval:
+    async def decide(
+        self, approval: str, approve: Literal["all", "none"] | Sequence[int], *, by: str, tenant: str | None = None
+    ) -> Approval:
         """Decide about a plan, once and for all.
 
         Raises:
-            NotFound: there is no such approval.
-            Refused: it has expired, was decided before, or has no call of a given number.
+            NotFound: there is no such approval, or it is another tenant's.
+            Refused: it has expired, was decided before, has no call of a given number, or ``by`` is who asks.
         """
-        await self.get(approval)
-        now = self._clock()
+        asked = await self.get(approval, tenant=tenant)
+        if by == asked.caller and by != LOCAL:
+            raise Refused(f"{by} asked for this: somebody else has to decide", rule="approval.self")
 
         def work(transaction: Transaction) -> Row:
             (row,) = transaction.run(f"SELECT {_COLUMNS} FROM approvals WHERE id = ?", approval)  # noqa: S608
@@ -117,35 +133,43 @@ class Approvals:
                 )
             numbers = _chosen(before.plan, approve)
             standing = "approved" if numbers else "denied"
+            ((last,),) = transaction.run("SELECT max(decided) FROM approvals WHERE root = ?", before.root)
+            now = max(self._clock(), float(last or 0) + STEP)
             transaction.run(
                 "UPDATE approvals SET standing = ?, approved = ?, decided_by = ?, decided = ? WHERE id = ?",
                 standing, json.dumps(numbers), by, now, approval,
             )  # fmt: skip
             return transaction.run(f"SELECT {_COLUMNS} FROM approvals WHERE id = ?", approval)[0]  # noqa: S608
 
-        return self._approval(await self._store.change(work))
+        decided = self._approval(await self._store.change(work))
+        self._tell(decided)
+        return decided
 
-    async def grants(self, root: str, *, session: str | None, caller: str) -> tuple[Grant, ...]:
-        """What was decided about the run ``root``, for the session and the caller that asked, as long as it holds."""
-        sql = f"SELECT {_COLUMNS} FROM approvals WHERE root = ? AND decided IS NOT NULL AND expires > ? ORDER BY decided"  # noqa: S608
+    async def grants(self, root: str, *, session: str | None, caller: str, tenant: str = LOCAL) -> tuple[Grant, ...]:
+        """What was decided about the run ``root``, for whoever asked, as long as it holds; the latest decision first."""
+        sql = f"SELECT {_COLUMNS} FROM approvals WHERE root = ? AND decided IS NOT NULL AND expires > ? ORDER BY decided DESC"  # noqa: S608
         found = [self._approval(row) for row in await self._store.read(sql, root, self._clock())]
         return tuple(
             Grant(call=call, allowed=call.number in approval.approved, approval=approval.id)
             for approval in found
-            if approval.session == session and approval.caller == caller
+            if (approval.session, approval.caller, approval.tenant) == (session, caller, tenant)
             for call in approval.plan.calls
             if call.needs_approval
         )
 
+    async def prune(self, before: float) -> None:
+        """Forget what expired before; that it was decided is in the audit."""
+        await self._store.write(("DELETE FROM approvals WHERE expires < ?", (before,)))
+
     def _approval(self, row: Row) -> Approval:
         values = cast("tuple[Any, ...]", row)
-        standing: Standing = values[7]
-        if standing == "pending" and values[6] <= self._clock():
+        standing: Standing = values[8]
+        if standing == "pending" and values[7] <= self._clock():
             standing = "expired"
         return Approval(
-            id=values[0], root=values[1], execution=values[2], session=values[3], caller=values[4], created=values[5],
-            expires=values[6], standing=standing, plan=_plan(json.loads(values[8])), approved=tuple(json.loads(values[9])),
-            decided_by=values[10], decided=values[11],
+            id=values[0], root=values[1], execution=values[2], session=values[3], caller=values[4], tenant=values[5],
+            created=values[6], expires=values[7], standing=standing, plan=_plan(json.loads(values[9])),
+            approved=tuple(json.loads(values[10])), decided_by=values[11], decided=values[12],
         )  # fmt: skip
 
 
@@ -159,6 +183,6 @@ def _chosen(plan: Plan, approve: Literal["all", "none"] | Sequence[int]) -> list
         return asked
     if approve == "none":
         return []
-    if unknown := sorted(set(approve) - set(asked)):
+    if unknown := sorted(set(approve) - {call.number for call in plan.calls}):
         raise Refused(f"the plan has no call {unknown[0]} to approve; it has {asked}", rule="approval.numbers")
-    return sorted(set(approve))
+    return sorted(set(approve) & set(asked))

@@ -38,18 +38,26 @@ class AuditRecord:
 
     def fields(self) -> dict[str, Any]:
         """What is kept: every text harmless and bounded, nothing that is empty."""
-        found = {name: _kept(name, getattr(self, name)) for name in self.__slots__}
+        found: dict[str, Any] = {}
+        for name in self.__slots__:
+            value = getattr(self, name)
+            if type(value) is str:
+                found[name] = bounded(value, CODE, keep="\n\t") if name == "code" else bounded(value, TEXT)
+            elif name in _NESTED:
+                if value:
+                    found[name] = bounded_json(_plain(value), ARGUMENTS)
+            elif value is not None:
+                found[name] = value
         if self.code is not None and self.code_hash is None:
             found["code_hash"] = sha256(self.code)
-        return {name: value for name, value in found.items() if value is not None and value != {}}
+        return found
 
 
-def _kept(name: str, value: Any) -> Any:
-    if name in ("arguments", "details"):
-        return bounded_json(dict(cast("Mapping[str, Json]", value)) if isinstance(value, Mapping) else value, ARGUMENTS)
-    if isinstance(value, str):
-        return bounded(value, CODE, keep="\n\t") if name == "code" else bounded(value, TEXT)
-    return value
+_NESTED = ("arguments", "details")
+
+
+def _plain(value: Json) -> Json:
+    return dict(cast("Mapping[str, Json]", value)) if isinstance(value, Mapping) else value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

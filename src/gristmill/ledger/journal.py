@@ -10,13 +10,13 @@ from typing import Any, Literal, Protocol, cast
 
 from gristmill.errors import CallRefused, NotFound
 from gristmill.model import Json
-from gristmill.store.base import Statement, Store, Transaction, Value
+from gristmill.store.base import Store, Transaction, Value
 
 State = Literal["sent", "done", "failed"]
 
 TABLES = (
     """CREATE TABLE IF NOT EXISTS runs (
-        id TEXT PRIMARY KEY, root TEXT NOT NULL, session TEXT, caller TEXT NOT NULL, code BYTEA NOT NULL,
+        id TEXT PRIMARY KEY, root TEXT NOT NULL, session TEXT, caller TEXT NOT NULL, tenant TEXT NOT NULL, code BYTEA NOT NULL,
         status TEXT NOT NULL, created DOUBLE PRECISION NOT NULL)""",
     "CREATE INDEX IF NOT EXISTS runs_root ON runs (root, created)",
     """CREATE TABLE IF NOT EXISTS journal (
@@ -27,11 +27,12 @@ TABLES = (
 )
 
 
-_BEGAN = """INSERT INTO runs (id, root, session, caller, code, status, created) VALUES (?, ?, ?, ?, ?, ?, ?)
+_BEGAN = """INSERT INTO runs (id, root, session, caller, tenant, code, status, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (id) DO UPDATE SET status = excluded.status"""
 _INSERT = """INSERT INTO journal (root, hash, occurrence, tool, reads, arguments, state, attempt, value, at)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _KEEP = f"{_INSERT} ON CONFLICT (root, hash, occurrence) DO UPDATE SET state = excluded.state, value = excluded.value"
+_SENT = f"{_INSERT} ON CONFLICT (root, hash, occurrence) DO UPDATE SET state = excluded.state, attempt = excluded.attempt"
 
 
 class Sealer(Protocol):
@@ -73,6 +74,7 @@ class RunRecord:
     caller: str
     code: str
     status: str
+    tenant: str = "local"
 
 
 class Journal:
@@ -84,7 +86,11 @@ class Journal:
     def began(self, run: RunRecord) -> None:
         """Note that an execution began, or how it ended; kept soon."""
         code = self._seal.seal(run.code.encode("utf-8", "surrogatepass"), f"run/{run.id}")
-        self._store.write_later((_BEGAN, (run.id, run.root, run.session, run.caller, code, run.status, self._clock())))
+        values = (run.id, run.root, run.session, run.caller, run.tenant, code, run.status, self._clock())
+        if run.status == "running":
+            self._store.write_soon((_BEGAN, values))  # before its first call leaves
+        else:
+            self._store.write_later((_BEGAN, values))
 
     async def find(self, execution: str) -> RunRecord:
         """An execution by its id.
@@ -92,14 +98,14 @@ class Journal:
         Raises:
             NotFound: nothing is kept of it.
         """
-        rows = await self._store.read("SELECT id, root, session, caller, code, status FROM runs WHERE id = ?", execution)
+        rows = await self._store.read("SELECT id, root, session, caller, tenant, code, status FROM runs WHERE id = ?", execution)
         if not rows:
             raise NotFound(
                 f"nothing is kept of an execution {execution!r}: it made no tool calls, or is too old; execute the code anew"
             )
-        found, root, session, caller, code, status = cast("tuple[Any, ...]", rows[0])
+        found, root, session, caller, tenant, code, status = cast("tuple[Any, ...]", rows[0])
         text = self._seal.open(bytes(code), f"run/{found}").decode("utf-8", "surrogatepass")
-        return RunRecord(id=found, root=root, session=session, caller=caller, code=text, status=status)
+        return RunRecord(id=found, root=root, session=session, caller=caller, tenant=tenant, code=text, status=status)
 
     async def load(self, root: str) -> tuple[Entry, ...]:
         """Every call of the runs of ``root``, in no particular order."""
@@ -116,6 +122,8 @@ class Journal:
             StoreUnavailable: it could not be kept, so the call must not leave.
         """
 
+        values = self._values(entry, "sent")
+
         def work(transaction: Transaction) -> None:
             place = (entry.root, entry.hash, entry.occurrence)
             found = transaction.run("SELECT attempt, state FROM journal WHERE root = ? AND hash = ? AND occurrence = ?", *place)
@@ -126,23 +134,27 @@ class Journal:
                 sql = "UPDATE journal SET state = 'sent', attempt = ?, at = ? WHERE root = ? AND hash = ? AND occurrence = ?"
                 transaction.run(sql, entry.attempt + 1, self._clock(), *place)
             else:
-                transaction.run(_INSERT, *self._values(replace(entry, attempt=1)))
+                transaction.run(_INSERT, *values)
 
         await self._store.change(work)
 
+    def sent_soon(self, entry: Entry) -> None:
+        """Write down that a call leaves, without waiting for it: should the answer not come, that is known."""
+        self._store.write_later((_SENT, self._values(entry, "sent")))
+
     def done(self, entry: Entry, value: Json) -> None:
         """Write down what a call answered: at once for one that was announced, else with the others of the next moment."""
-        self._ended(entry, self._keep(replace(entry, state="done", value=value)))
+        self._ended(entry, self._values(entry, "done", value))
 
     def failed(self, entry: Entry) -> None:
         """Write down that a call failed, or never left: it may be made again."""
-        self._ended(entry, self._keep(replace(entry, state="failed")))
+        self._ended(entry, self._values(entry, "failed"))
 
-    def _ended(self, entry: Entry, statement: Statement) -> None:
+    def _ended(self, entry: Entry, values: tuple[Value, ...]) -> None:
         if entry.announced:
-            self._store.write_soon(statement)
+            self._store.write_soon((_KEEP, values))
         else:
-            self._store.write_later(statement)
+            self._store.write_later((_KEEP, values))
 
     async def prune(self, before: float) -> None:
         """Forget runs of which nothing has happened since ``before``."""
@@ -151,16 +163,25 @@ class Journal:
             ("DELETE FROM runs WHERE root IN (SELECT root FROM runs GROUP BY root HAVING max(created) < ?)", (before,)),
         )
 
-    def _keep(self, entry: Entry) -> Statement:
-        return _KEEP, self._values(replace(entry, attempt=entry.attempt + 1))
+    async def shrink(self, most: int) -> None:
+        """Forget the runs touched longest ago until what is left has no more than ``most`` bytes."""
+        size = "sum(length(arguments) + coalesce(length(value), 0))"
+        rows = await self._store.read(f"SELECT root, {size} FROM journal GROUP BY root ORDER BY max(at) DESC")  # noqa: S608
+        total = 0
+        for root, bytes_ in rows:
+            total += int(bytes_ or 0)
+            if total > most:
+                forget = ("DELETE FROM journal WHERE root = ?", (root,)), ("DELETE FROM runs WHERE root = ?", (root,))
+                await self._store.write(*forget)
 
-    def _values(self, entry: Entry) -> tuple[Value, ...]:
+    def _values(self, entry: Entry, state: State, answer: Json = None) -> tuple[Value, ...]:
+        """The row of a call that has been sent once more than ``entry`` says."""
         value = None
-        if entry.state == "done":
-            value = self._seal.seal(json.dumps(entry.value, separators=(",", ":")).encode(), entry.place)
+        if state == "done":
+            value = self._seal.seal(json.dumps(answer, separators=(",", ":")).encode(), entry.place)
         arguments = json.dumps(dict(entry.arguments), separators=(",", ":"))
         return (
-            entry.root, entry.hash, entry.occurrence, entry.tool, int(entry.reads), arguments, entry.state, entry.attempt,
+            entry.root, entry.hash, entry.occurrence, entry.tool, int(entry.reads), arguments, state, entry.attempt + 1,
             value, self._clock(),
         )  # fmt: skip
 

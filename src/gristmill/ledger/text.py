@@ -37,7 +37,7 @@ def bounded_json(value: Json, limit: int) -> Json:
     """``value``, or where it is larger than ``limit`` its size, its hash and its beginning."""
     text = canonical(value)
     if len(text) <= limit:
-        return plain_json(value) if "\\" in text else json.loads(text)
+        return plain_json(value) if "\\" in text else value
     return {"truncated": True, "bytes": len(text), "sha256": sha256(text), "head": text[:limit]}
 
 

@@ -21,6 +21,8 @@ class CheckArguments:
     checker: Checker
     reveal: Callable[[Json], Json] = _same
     """Masks among the arguments become what they stand for, since that is what the schema speaks of."""
+    refers: Callable[[ToolCall], bool] = lambda _call: False
+    """Whether results that are only planned are among the arguments: the schema can be asked once they exist."""
 
     async def __call__(self, call: ToolCall, proceed: Handler) -> ToolResult:
         """Pass the call on under the tool's own name, or refuse it.
@@ -33,6 +35,8 @@ class CheckArguments:
         except UnknownTool:
             # Not listed yet, perhaps: the server is connected by this very call, and knows better.
             return await proceed(call)
+        if self.refers(call):
+            return await proceed(call if call.tool == tool.key else replace(call, tool=tool.key))
         if problems := self.checker.arguments(tool, self.reveal(call.arguments)):
             raise CallRefused(f"{tool.key}: {'; '.join(map(str, problems))}", rule="call.arguments")
         return await proceed(call if call.tool == tool.key else replace(call, tool=tool.key))

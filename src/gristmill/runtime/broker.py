@@ -39,6 +39,8 @@ class Broker:
     checker: Checker
     trusted: frozenset[str]
     """Servers whose tools are functions of the embedding application."""
+    note: Callable[[Run, str], None]
+    """Keeps what is needed to take a run up again."""
     masks: Callable[[Run], MaskLayer | None]
     flows: Callable[[Run], FlowLayer | None]
     known: KnownTools = field(default_factory=KnownTools)
@@ -53,12 +55,12 @@ class Broker:
             self.session,
             self.discovery,
             ProperNames(self.library.find, self.library.listed),
-            CheckArguments(self.library.find, self.checker, run.reveal),
+            CheckArguments(self.library.find, self.checker, run.reveal, run.refers),
             self.quota,
             self.flows(run),
             self.known.hold_back,
-            Decide(run, self.library.find, self._decide, self.policy.refusal),
-            Replay(run, self.journal, self.trusted),
+            Decide(run, self.library.find, self.decide, self.policy.refusal, self.library.definition),
+            Replay(run, self.journal, self.note, self.trusted),
             UseAgain(run, self.cache),
             self.known.learn,
             self.masks(run),
@@ -70,7 +72,8 @@ class Broker:
         """The upstreams behind all layers, for the calls of ``run``."""
         return compose(self.layers(run, record), self.upstreams)
 
-    def _decide(self, call: ToolCall, tool: Tool | None) -> Decision:
+    def decide(self, call: ToolCall, tool: Tool | None) -> Decision:
+        """What the rules say about a call, as things are now."""
         accepted = self.library.accepted(call.tool)
         return self.policy.decide(call, tool, accepted=accepted, trusted=call.tool.partition(".")[0] in self.trusted)
 

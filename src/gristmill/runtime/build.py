@@ -25,6 +25,7 @@ from gristmill.runtime.cache import Cache
 from gristmill.runtime.callers import Callers
 from gristmill.runtime.check import Checks
 from gristmill.runtime.desk import Desk
+from gristmill.runtime.difference import Differences
 from gristmill.runtime.discover import Discovery
 from gristmill.runtime.durable import Durable, open_durable
 from gristmill.runtime.keeping import Keeping
@@ -98,7 +99,8 @@ def _rooms(
     broker = Broker(
         upstreams=upstreams, library=library, session=session, discovery=AnswerDiscovery(discovery, session.skills_of),
         policy=policy, quota=Quota(config.quota, time.monotonic), journal=durable.journal, cache=Cache(), checker=Checker(),
-        trusted=trusted, masks=shields.masks, flows=shields.flows, known=known_tools(config, upstreams, library),
+        trusted=trusted, note=desk.note, masks=shields.masks, flows=shields.flows,
+        known=known_tools(config, upstreams, library),
     )  # fmt: skip
     site = site_of(config.sandbox.venv, config.sandbox.packages, config.state_dir)
     return Rooms(
@@ -111,6 +113,7 @@ def _rooms(
             metrics=Metrics(pool.states) if serving and config.records.metrics else NoMetrics(), anomalies=Anomalies(),
             wait=serving,
         ),
+        differences=Differences(upstreams=upstreams, library=library, decide=broker.decide),
     )  # fmt: skip
 
 

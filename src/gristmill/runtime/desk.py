@@ -13,6 +13,9 @@ from gristmill.runtime.run import CallKey, Recorded, Run
 from gristmill.session.sessions import Sessions
 from gristmill.store.base import Store
 
+STOPPED = 500
+"""Characters of why a plan stopped."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desk:
@@ -52,7 +55,9 @@ class Desk:
             for entry in entries
         }
         execution = run.execution
-        grants = await self.approvals.grants(run.root, session=execution.session, caller=execution.caller)
+        grants = await self.approvals.grants(
+            run.root, session=execution.session, caller=execution.caller, tenant=execution.tenant
+        )
         return run.again(recorded, grants)
 
     async def ask(self, run: Run, report: Report) -> Plan:
@@ -62,14 +67,14 @@ class Desk:
         await self.store.flush()
         return await self.approvals.open(
             run.planned, root=run.root, execution=execution.id, session=execution.session, caller=execution.caller,
-            seconds=self.policy.approval_seconds, stopped=_stopped(report),
+            tenant=execution.tenant, seconds=self.policy.approval_seconds, stopped=_stopped(run, report),
         )  # fmt: skip
 
     def dry_plan(self, run: Run, report: Report) -> Plan | None:
         """What a dry run would have done; nobody is asked about it."""
         if not run.planned:
             return None
-        return Plan(id="", execution=run.execution.id, calls=tuple(run.planned), expires=0.0, stopped=_stopped(report))
+        return Plan(id="", execution=run.execution.id, calls=tuple(run.planned), expires=0.0, stopped=_stopped(run, report))
 
     def note(self, run: Run, status: str) -> None:
         """Keep what is needed to take this run up again."""
@@ -80,13 +85,15 @@ class Desk:
                 root=run.root,
                 session=execution.session,
                 caller=execution.caller,
+                tenant=execution.tenant,
                 code=execution.code,
                 status=status,
             )
         )
 
     def _revived(self, execution: Execution, before: RunRecord) -> tuple[Execution, str]:
-        if before.caller != execution.caller or execution.session not in (None, before.session):
+        same_owner = (before.tenant, before.caller) == (execution.tenant, execution.caller)
+        if not same_owner or execution.session not in (None, before.session):
             raise Refused(f"execution {before.id} belongs to another caller or session", rule="resume.owner")
         return replace(execution, session=before.session, code=execution.code or before.code), before.root
 
@@ -100,8 +107,9 @@ class Desk:
         return await self.redactors.of(scope, is_new=space is None and root == execution.id)
 
 
-def _stopped(report: Report) -> str | None:
+def _stopped(run: Run, report: Report) -> str | None:
     """Why the plan ends before the program does."""
     if report.status == "ok":
         return None
-    return (report.error or report.limit or report.status).strip().splitlines()[-1]
+    lines = (report.error or report.limit or report.status).strip().splitlines() or [report.status]
+    return str(run.show(lines[-1]))[:STOPPED]

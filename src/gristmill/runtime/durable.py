@@ -1,5 +1,7 @@
 """What must outlive the process, opened as one value: the store, and in it the journal, the inbox, the masks and the audit."""
 
+import asyncio
+import os
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
@@ -10,20 +12,32 @@ from gristmill.config_mask import MaskConfig
 from gristmill.guard import approvals
 from gristmill.guard.approvals import Approvals
 from gristmill.guard.detect import Detector, Findings
-from gristmill.ledger import journal, spent
+from gristmill.ledger import journal as journals
+from gristmill.ledger import spent
 from gristmill.ledger.audit import Audit
 from gristmill.ledger.audit_rows import AUDIT_TABLES
 from gristmill.ledger.journal import Journal
 from gristmill.ledger.keys import derive
 from gristmill.ledger.seal import Seal
 from gristmill.ledger.spent import Spent
-from gristmill.runtime import keeping, redactors
+from gristmill.runtime import keeping, redactors, retention
+from gristmill.runtime.credentials import credentials
+from gristmill.runtime.inbox import decision_recorder
 from gristmill.runtime.keeping import Keeping, keeping_over
 from gristmill.runtime.records import ledger_key, open_config_store
 from gristmill.runtime.redactors import Redactors
+from gristmill.runtime.retention import Retention
 from gristmill.store.base import Store
 
-TABLES = (*approvals.TABLES, *journal.TABLES, *redactors.TABLES, *AUDIT_TABLES, *keeping.TABLES, *spent.TABLES)
+TABLES = (
+    *approvals.TABLES,
+    *journals.TABLES,
+    *redactors.TABLES,
+    *AUDIT_TABLES,
+    *keeping.TABLES,
+    *spent.TABLES,
+    *retention.TABLES,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,20 +61,25 @@ async def open_durable(config: Config, clock: Callable[[], float] = time.time) -
         StoreUnavailable: the store cannot be opened.
         ConfigError: its key cannot be used.
     """
-    key = ledger_key(config)
+    key, known = ledger_key(config), credentials(config, os.environ) if config.servers else frozenset[str]()
     async with open_config_store(config, TABLES) as store:
         audit = Audit(store, key, config.state_dir, clock=clock)
+        journal, inbox = Journal(store, Seal(key), clock), Approvals(store, clock, decision_recorder(audit))
+        chores = Retention(store=store, journal=journal, approvals=inbox, audit=audit, rules=config.records, clock=clock)
+        forgetting = asyncio.create_task(chores.for_ever())
         try:
             yield Durable(
                 store=store,
-                journal=Journal(store, Seal(key), clock),
-                approvals=Approvals(store, clock),
-                redactors=Redactors(Detector(findings(config.mask)), store, key, clock),
+                journal=journal,
+                approvals=inbox,
+                redactors=Redactors(Detector(findings(config.mask, known)), store, key, clock),
                 audit=audit,
                 keeping=keeping_over(store, config, derive(key, "skills")),
                 spent=Spent(store),
             )
         finally:
+            forgetting.cancel()
+            await asyncio.gather(forgetting, return_exceptions=True)
             await audit.close()
 
 

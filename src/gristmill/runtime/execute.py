@@ -1,5 +1,6 @@
 """The story of one execution: check, lease, run, ask, mask, shape, record, return."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -7,8 +8,9 @@ from functools import partial
 from typing import Literal
 
 from gristmill.errors import Refused
-from gristmill.events import Emit
+from gristmill.events import Emit, ignore
 from gristmill.model import Execution, Outcome, Plan, Replay, Report
+from gristmill.runtime.hearing import MaskedEmit
 from gristmill.runtime.present import Presented
 from gristmill.runtime.recorder import ExecutionRecord
 from gristmill.runtime.rooms import Rooms
@@ -17,6 +19,9 @@ from gristmill.sandbox.base import Job, Sandbox
 
 ROUNDS = 20
 """How often one execution may come back with new questions before it has to wait for good."""
+
+APPROVER = "approver"
+"""Who decides in the embedding application, as the record calls it."""
 
 Approve = Callable[[Plan], Awaitable[Literal["all", "none"] | Sequence[int]]]
 """Shows a plan to whoever may decide; answers with the numbers of the calls that may be made."""
@@ -56,13 +61,28 @@ async def _until_decided(rooms: Rooms, run: Run, way: _Way) -> tuple[Run, Report
     """Run; when calls have to wait for approval, ask, and run again with the answer."""
     report, rounds = await _run(rooms, run, way), 0
     while run.waits:
+        await rooms.differences(run, way.record)
         plan, rounds = await rooms.desk.ask(run, report), rounds + 1
-        if way.approve is None or rounds == ROUNDS:
+        if way.approve is None or rounds == ROUNDS or not await _decided(rooms, plan, way.approve):
             return run, replace(report, status="awaiting_approval"), plan
-        await rooms.desk.approvals.decide(plan.id, await way.approve(plan), by="approver")
-        run = await rooms.desk.again(run)
+        run = way.record.run = await rooms.desk.again(run)
         report = await _run(rooms, run, way)
     return run, report, rooms.desk.dry_plan(run, report)
+
+
+async def _decided(rooms: Rooms, plan: Plan, approve: Approve) -> bool:
+    """Ask; false when nobody answered in time. Who decided by another way meanwhile was first, and that counts."""
+    try:
+        async with asyncio.timeout(rooms.desk.policy.approval_seconds):
+            answer = await approve(plan)
+        await rooms.desk.approvals.decide(plan.id, answer, by=APPROVER)
+    except TimeoutError:
+        return False
+    except Refused as refusal:
+        if refusal.rule != "approval.once":
+            raise
+        return (await rooms.desk.approvals.get(plan.id)).standing != "expired"
+    return True
 
 
 async def _run(rooms: Rooms, run: Run, way: _Way) -> Report:
@@ -77,8 +97,20 @@ async def _run(rooms: Rooms, run: Run, way: _Way) -> Report:
         tenant=execution.tenant,
         modules=await rooms.library.modules(),
     )
+    emit, flush = _heard(rooms, run, way.emit)
     async with _sandbox(rooms, run) as sandbox:
-        return await sandbox.run(job, rooms.broker.handler(run, way.record), way.emit)
+        try:
+            return await sandbox.run(job, rooms.broker.handler(run, way.record), emit)
+        finally:
+            flush()
+
+
+def _heard(rooms: Rooms, run: Run, emit: Emit) -> tuple[Emit, Callable[[], None]]:
+    """Events as whoever listens may see them, and what to do when there are no more."""
+    if emit is ignore or run.redactor is None or not rooms.present.masks:
+        return emit, lambda: None
+    masked = MaskedEmit(emit, run.redactor)
+    return masked, masked.flush
 
 
 @asynccontextmanager

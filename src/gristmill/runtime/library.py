@@ -160,6 +160,10 @@ class Library:
                 f"{tool.key} is held back: its definition has changed and was not accepted", rule="call.definition"
             ) from None
 
+    def definition(self, key: str) -> str:
+        """The definition behind that key now, by hash; empty for a tool that nobody has listed."""
+        return self.catalog.hashes.get(key, "")
+
     def accepted(self, key: str) -> bool:
         """Whether the tool of that key is as it was when it was first seen, or last accepted."""
         return self._known.pinning is None or self._known.pinning.accepted(self.catalog, key)

@@ -78,4 +78,6 @@ def _masked(report: Report, redactor: Redactor) -> Report:
         output=redactor.mask_text(report.output) if report.output else "",
         result=redactor.mask(report.result) if report.result is not None else None,
         error=redactor.mask_text(report.error) if report.error else report.error,
+        # The class of an exception is named by the code, too.
+        error_type=redactor.mask_text(report.error_type) if report.error_type else report.error_type,
     )

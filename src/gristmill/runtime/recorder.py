@@ -14,6 +14,7 @@ from gristmill.ledger.entries import AuditRecord
 from gristmill.ledger.metrics import NoMetrics
 from gristmill.ledger.records import CallRecord
 from gristmill.ledger.records import ExecutionRecord as Counted
+from gristmill.ledger.text import sha256
 from gristmill.model import Handler, Json, Outcome, ToolCall, ToolResult
 from gristmill.runtime.account import Accounts, MadeCall, MadeExecution, returned_text
 from gristmill.runtime.answer import SERVER as RESERVED
@@ -163,9 +164,11 @@ class ExecutionRecord:
                 tenant=execution.tenant,
                 session=execution.session,
                 caller=execution.caller,
-                code=self.run.show(execution.code),
+                # Without masks nothing readable is kept of it, only what tells it from other programs.
+                code=self.run.show(execution.code) if self.run.redactor is not None else None,
+                code_hash=sha256(execution.code) if self.run.redactor is None else None,
                 status=status,
-                error=error,
+                error=self.run.show(error) if error else None,
                 rule=rule,
                 bytes=self.bytes,
                 ms=ms,
@@ -206,14 +209,14 @@ class Record:
         try:
             result = await proceed(call)
             status = "planned" if result.planned is not None else "failed" if result.is_error else "ok"
-            ending = Ending(status=status, result=_text(result))
+            ending = Ending(status=status, result=_text(result), seconds=time.perf_counter() - began)
             return result
         except Error as error:
             rule = error.rule if isinstance(error, Refused) else None
-            ending = Ending(status=error.code, error=error.message, rule=rule)
+            ending = Ending(status=error.code, error=error.message, rule=rule, seconds=time.perf_counter() - began)
             raise
         finally:
-            self.record.call(call, replace(ending, seconds=time.perf_counter() - began))
+            self.record.call(call, ending)
 
 
 def _made(call: ToolCall, tool: str, ending: Ending, position: int, at: float) -> MadeCall:

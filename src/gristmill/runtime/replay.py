@@ -1,5 +1,6 @@
 """Calls that were made before are answered from the journal; new ones are written down, writes before they leave."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from gristmill.errors import LimitExceeded, NotFound, Refused, ToolFailed
@@ -14,8 +15,10 @@ class Replay:
 
     run: Run
     journal: Journal
+    note: Callable[[Run, str], None]
+    """Keeps what is needed to take the run up again."""
     local: frozenset[str] = frozenset()
-    """Servers whose tools are functions of this very process: what they did ends with it, so nothing is announced."""
+    """Servers whose tools are functions of this very process."""
 
     async def __call__(self, call: ToolCall, proceed: Handler) -> ToolResult:
         """Answer from the journal, or pass on and write down what came of it.
@@ -35,11 +38,26 @@ class Replay:
         entry = Entry(
             root=run.root, hash=key.hash, occurrence=key.occurrence, tool=call.tool, reads=reads,
             arguments=run.shown(call), attempt=before.attempt if before else 0,
-            announced=not reads and call.tool.partition(".")[0] not in self.local,
+            announced=not reads and self._must_wait(call),
         )  # fmt: skip
+        if not run.noted:
+            # Before the first call of which anything is kept: a run that is killed can be taken up again.
+            run.noted = True
+            self.note(run, "running")
+        if not reads and not entry.announced:
+            self.journal.sent_soon(entry)
         if entry.announced:
             await self.journal.sent(entry)
         return await self._made(call, entry, proceed)
+
+    def _must_wait(self, call: ToolCall) -> bool:
+        """Whether a write may leave only when it is safely written down.
+
+        A function of this process that nobody had to approve need not: it is written down as it leaves, and only the death of
+        the process in the next moment could take both with it.
+        """
+        decision = self.run.decisions.get(call.id)
+        return call.tool.partition(".")[0] not in self.local or decision is None or decision.effect != "allow"
 
     async def _made(self, call: ToolCall, entry: Entry, proceed: Handler) -> ToolResult:
         try:

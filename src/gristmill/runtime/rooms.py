@@ -9,6 +9,7 @@ from gristmill.runtime.broker import Broker
 from gristmill.runtime.callers import Callers
 from gristmill.runtime.check import Checks
 from gristmill.runtime.desk import Desk
+from gristmill.runtime.difference import Differences
 from gristmill.runtime.discover import Discovery
 from gristmill.runtime.keeping import Keeping
 from gristmill.runtime.library import Library
@@ -38,6 +39,7 @@ class Rooms:
     present: Presenter
     recorder: Recorder
     spent: Spent
+    differences: Differences
     callers: Callers = field(default_factory=Callers)
     _with_tools: set[str] = field(default_factory=set[str])
 

@@ -53,17 +53,29 @@ class Run:
     """Tools of calls under their proper names."""
     decisions: dict[int, Decision] = field(default_factory=dict[int, Decision])
     answered: set[CallKey] = field(default_factory=set[CallKey])
-    results: dict[int, Json] = field(default_factory=dict[int, Json])
-    """Results of approved calls by their number in the plan: later ones may refer to them."""
+    results: dict[tuple[str, int], Json] = field(default_factory=dict[tuple[str, int], Json])
+    """Results of approved calls by approval and number in its plan: later ones may refer to them."""
+    noted: bool = False
+    """Whether enough is kept to take this run up again after a crash."""
     _shown: dict[int, Json] = field(default_factory=dict[int, Json])
+    _granted: dict[CallKey, Grant] = field(default_factory=dict[CallKey, Grant])
+    _used: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
+    _exact: dict[CallKey, list[Grant]] = field(default_factory=dict[CallKey, list[Grant]])
+    _referring: list[Grant] = field(default_factory=list[Grant])
     _keys: dict[int, CallKey] = field(default_factory=dict[int, CallKey])
     _seen: Counter[str] = field(default_factory=Counter[str])
+
+    def __post_init__(self) -> None:
+        for grant in self.grants:
+            self._exact.setdefault(CallKey(grant.call.hash, grant.call.occurrence), []).append(grant)
+            if any(True for _ in _references(grant.call.arguments)):
+                self._referring.append(grant)
 
     def again(self, recorded: Mapping[CallKey, Recorded], grants: tuple[Grant, ...]) -> "Run":
         """The same program once more, with everything that was called and decided meanwhile."""
         return Run(
             execution=self.execution, root=self.root, space=self.space, recorded=recorded, grants=grants, dry_run=self.dry_run,
-            redactor=self.redactor,
+            redactor=self.redactor, noted=self.noted,
         )  # fmt: skip
 
     def reveal(self, value: Json) -> Json:
@@ -87,15 +99,19 @@ class Run:
         """What this call came to in an earlier run."""
         return self.recorded.get(self.key(call))
 
-    def grant(self, call: ToolCall) -> Grant | None:
-        """What a person decided about this very call."""
+    def grant(self, call: ToolCall, definition: str = "") -> Grant | None:
+        """What a person decided about this very call of a tool so defined. One decision is for one call."""
         key = self.key(call)
-        for grant in reversed(self.grants):
-            if grant.call.tool == call.tool and self._is_meant(grant.call, key, call):
-                return grant
-        return None
+        if key not in self._granted:
+            for grant in (*self._exact.get(key, ()), *self._referring):
+                place = (grant.approval, grant.call.number)
+                if place not in self._used and grant.call.definition == definition and self._is_meant(grant, key, call):
+                    self._used.add(place)
+                    self._granted[key] = grant
+                    break
+        return self._granted.get(key)
 
-    def plan(self, call: ToolCall, decision: Decision, *, needs_approval: bool, was_lost: bool) -> int:
+    def plan(self, call: ToolCall, decision: Decision, *, needs_approval: bool, was_lost: bool, definition: str = "") -> int:
         """Put a call into the plan instead of making it; returns its number there."""
         key, number = self.key(call), len(self.planned) + 1
         self.planned.append(
@@ -108,15 +124,24 @@ class Run:
                 occurrence=key.occurrence,
                 needs_approval=needs_approval,
                 was_lost=was_lost,
+                definition=definition,
             )
         )
         return number
 
+    def refers(self, call: ToolCall) -> bool:
+        """Whether a result that exists only in the plan is among the arguments."""
+        return bool(self.planned) and any(number in self._numbers for _, number, _ in _references(dict(call.arguments)))
+
+    @property
+    def _numbers(self) -> range:
+        return range(1, len(self.planned) + 1)
+
     def finished(self, call: ToolCall, value: Json) -> None:
         """Remember a result that later calls of the plan may refer to."""
-        grant = self.grant(call) if self.grants else None
+        grant = self._granted.get(self.key(call)) if self._granted else None
         if grant is not None:
-            self.results[grant.call.number] = value
+            self.results[grant.approval, grant.call.number] = value
 
     def shown(self, call: ToolCall) -> Json:
         """The arguments of a call as people may see them; searched once."""
@@ -140,16 +165,17 @@ class Run:
         """Recorded calls that this run did not make."""
         return tuple(entry.tool for key, entry in self.recorded.items() if entry.state == "done" and key not in self.answered)
 
-    def _is_meant(self, planned: PlannedCall, key: CallKey, call: ToolCall) -> bool:
+    def _is_meant(self, grant: Grant, key: CallKey, call: ToolCall) -> bool:
+        planned = grant.call
+        if planned.tool != call.tool:
+            return False
         if planned.hash == key.hash:
             return planned.occurrence == key.occurrence
         # The plan could not know this call's arguments whole: what it refers to must have come out as it is used here.
-        places = tuple(_references(planned.arguments))
-        if not places:
-            return False
         arguments: Json = json.loads(json.dumps(dict(call.arguments)))
-        for place, number, path in places:
-            if number not in self.results or _at(arguments, place) != _at(self.results[number], path):
+        for place, number, path in _references(planned.arguments):
+            result = self.results.get((grant.approval, number), _MISSING)
+            if not _same(_at(arguments, place), _at(result, path)):
                 return False
             _put(arguments, place, {PLANNED: [number, *path]})
         return call_hash(call.tool, arguments) == planned.hash
@@ -186,6 +212,13 @@ def _at(value: Any, path: Iterable[str | int]) -> Any:
         except (KeyError, IndexError, TypeError):
             return _MISSING
     return value
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Equal as JSON: what is not there equals nothing, and true is not 1."""
+    if one is _MISSING or other is _MISSING:
+        return False
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 def _put(value: Any, path: tuple[str | int, ...], new: Json) -> None:

@@ -14,7 +14,7 @@ EXIT_CODES: dict[type[Error], int] = {
     SandboxError: 6,
     Error: 1,
 }
-STATUS_EXIT_CODES: dict[Status, int] = {"ok": 0, "failed": 1, "refused": 2, "limited": 3, "crashed": 4}
+STATUS_EXIT_CODES: dict[Status, int] = {"ok": 0, "failed": 1, "refused": 2, "limited": 3, "crashed": 4, "awaiting_approval": 7}
 
 
 def exit_code(error: Error) -> int:

@@ -86,6 +86,7 @@ class Database:
         self._closed = False
         self._later: list[Statement] = []
         self._timer: asyncio.TimerHandle | None = None
+        self._home = 0  # the thread of the loop whose timer that is
         self._threads = (
             threading.Thread(target=self._serve, args=(self._writes, True), name="gristmill-store-write", daemon=True),
             threading.Thread(target=self._serve, args=(self._reads, False), name="gristmill-store-read", daemon=True),
@@ -132,6 +133,7 @@ class Database:
 
     def write_soon(self, *statements: Statement) -> None:
         """As ``write``, without waiting; a failure is raised by the next ``flush``."""
+        self._keep_order()
         self._put(self._writes, _all(statements)).add_done_callback(self._note)
 
     def write_later(self, *statements: Statement) -> None:
@@ -143,7 +145,13 @@ class Database:
             return
         self._later += statements
         if self._timer is None:
+            self._home = threading.get_ident()
             self._timer = loop.call_later(LATER_SECONDS, self._hand_over)
+
+    def _keep_order(self) -> None:
+        """What was to be written earlier is: an answer must not be kept without the masks that are in it."""
+        if self._timer is not None and threading.get_ident() == self._home:
+            self._hand_over()
 
     def _hand_over(self) -> None:
         """What may come later comes now: before anything that is asked for meanwhile."""

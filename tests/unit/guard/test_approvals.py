@@ -120,3 +120,37 @@ async def test_a_number_that_is_not_in_the_plan_is_refused(approvals: Approvals)
 async def test_an_approval_that_does_not_exist_is_not_found(approvals: Approvals) -> None:
     with pytest.raises(NotFound):
         await approvals.decide("ap_none", "all", by="bob")
+
+
+@pytest.mark.requirement("T48")
+async def test_whoever_asks_cannot_decide(approvals: Approvals) -> None:
+    plan = await _ask(approvals)
+    with pytest.raises(Refused) as refused:
+        await approvals.decide(plan.id, "all", by="ann")
+    assert (refused.value.rule, await _allowed(approvals)) == ("approval.self", [])
+
+
+async def test_the_one_user_of_a_local_gateway_asks_and_decides(approvals: Approvals) -> None:
+    plan = await approvals.open(CALLS, root="e1", execution="e1", session=None, caller="local", seconds=60)
+    assert (await approvals.decide(plan.id, "all", by="local")).standing == "approved"
+
+
+async def test_a_tenant_neither_sees_nor_decides_what_another_asks(approvals: Approvals) -> None:
+    plan = await approvals.open(CALLS, root="e1", execution="e1", session="s", caller="ann", tenant="a", seconds=60)
+    assert [await approvals.list(tenant="b"), len(await approvals.list(tenant="a"))] == [(), 1]
+    for attempt in (approvals.get(plan.id, tenant="b"), approvals.decide(plan.id, "all", by="bob", tenant="b")):
+        with pytest.raises(NotFound):
+            await attempt
+    await approvals.decide(plan.id, "all", by="boss", tenant="a")
+    assert await approvals.grants("e1", session="s", caller="ann", tenant="b") == ()
+    assert len(await approvals.grants("e1", session="s", caller="ann", tenant="a")) == 3
+
+
+async def test_the_latest_decision_comes_first_even_when_the_clock_is_set_back(approvals: Approvals, clock: Clock) -> None:
+    first = await _ask(approvals)
+    await approvals.decide(first.id, "all", by="boss")
+    clock.now -= 500
+    second = await _ask(approvals)
+    await approvals.decide(second.id, "none", by="boss")
+    found = await approvals.grants("e1", session="s", caller="ann")
+    assert [grant.approval for grant in found] == [second.id] * 3 + [first.id] * 3

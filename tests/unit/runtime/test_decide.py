@@ -71,6 +71,14 @@ def test_reads_go_on_while_writes_wait() -> None:
     assert program.call("crm.find", q=1).planned is None
 
 
+def test_a_read_of_a_planned_result_waits_with_it_and_needs_no_approval() -> None:
+    program = Program(_run())
+    program.call("crm.write", n=1)
+    assert program.call("crm.find", q={PLANNED: [1, "id"]}).planned == 2
+    assert (program.run.planned[1].needs_approval, program.left) == (False, [])
+    assert program.call("crm.find", q={PLANNED: [9]}).planned is None, "there is no call 9: that is the program's own text"
+
+
 def test_an_allowed_write_does_not_overtake_one_that_waits() -> None:
     asks_first = iter(["ask", "allow"])
     program = Program(_run(), lambda _call, _tool: Decision(effect=next(asks_first), rule=""))  # pyright: ignore[reportArgumentType]

@@ -7,6 +7,7 @@ import typer
 
 from gristmill import __version__
 from gristmill.serve.cli import (
+    approvals,
     audit,
     demo,
     describe,
@@ -50,6 +51,7 @@ app.add_typer(packages.app, name="packages")
 app.add_typer(audit.app, name="audit")
 app.add_typer(sessions.app, name="sessions")
 app.add_typer(skills.app, name="skills")
+app.add_typer(approvals.app, name="approvals")
 
 
 def _version(value: bool) -> None:

@@ -3,9 +3,13 @@
 import asyncio
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+
+if TYPE_CHECKING:
+    from gristmill.model import Plan
+    from gristmill.runtime.execute import Approve
 
 ConfigFile = Annotated[
     Path | None, typer.Option("--config", "-c", help="Configuration file; default ./gristmill.toml if there is one.")
@@ -13,28 +17,41 @@ ConfigFile = Annotated[
 
 
 def run(
-    file: Annotated[str, typer.Argument(help="The program, or - for standard input.", metavar="FILE|-")],
+    file: Annotated[
+        str | None,
+        typer.Argument(help="The program, or - for standard input; with --resume it may be left out.", metavar="FILE|-"),
+    ] = None,
     session: Annotated[str | None, typer.Option(help="Run in this session: its files are kept between runs.")] = None,
     timeout: Annotated[float | None, typer.Option(help="Seconds it may take.", min=0.01)] = None,
     memory_mb: Annotated[int | None, typer.Option(help="Megabytes of memory it may use.", min=16)] = None,
+    approve: Annotated[
+        Literal["all", "none"] | None, typer.Option(help="Answer every question about calls that need approval.")
+    ] = None,
+    resume: Annotated[
+        str | None, typer.Option(help="Take up this execution: calls that succeeded in it are not made again.", metavar="ID")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
     config: ConfigFile = None,
 ) -> None:
     """Run a Python program in the sandbox and print its outcome.
 
     The value of the last expression is the result. Exit code 0 means success; 1 the program failed, 2 it was refused,
-    3 it met a limit, 4 it crashed, 6 there is no sandbox here.
+    3 it met a limit, 4 it crashed, 6 there is no sandbox here, 7 calls of it wait for approval: at a terminal it asks, elsewhere
+    `gristmill approvals` decides and `gristmill run --resume ID` goes on.
 
     Example: `echo 'print(6 * 7)' | gristmill run -`
     """
     from gristmill.config import load_config
     from gristmill.serve.problems import STATUS_EXIT_CODES
 
-    code = read_code(file)
+    if file is None and resume is None:
+        raise typer.BadParameter("name a program, - for standard input, or an execution to --resume", param_hint="FILE")
+    code = read_code(file) if file is not None else None
     asked = {"seconds": timeout, "memory_mb": memory_mb}
     limits = {name: value for name, value in asked.items() if value is not None}
     sandbox: dict[str, Any] = {"warm": 0, **({"limits": limits} if limits else {})}
-    outcome = asyncio.run(_execute(load_config(config, sandbox=sandbox), code, session, json=json))
+    how: dict[str, Any] = {"session": session, "resume": resume, "approve": _approver(approve, file, json=json)}
+    outcome = asyncio.run(_execute(load_config(config, sandbox=sandbox), code, how, json=json))
     raise typer.Exit(STATUS_EXIT_CODES[outcome.status])
 
 
@@ -63,9 +80,30 @@ def read_code(file: str) -> str:
         raise CodeRefused(f"{file} is not UTF-8 text: byte {error.start:,} cannot be read", rule="code.text") from None
 
 
-async def _execute(config: Any, code: str, session: str | None, *, json: bool) -> Any:
+def _approver(answer: Literal["all", "none"] | None, file: str | None, *, json: bool) -> "Approve | None":
+    """Who decides about calls that need approval: the option, or whoever sits at the terminal; else they wait."""
+    from gristmill.serve.cli.plans import Answer, ask_at_terminal
+    from gristmill.serve.cli.terminal import stderr
+
+    async def as_told(_plan: "Plan") -> Answer:
+        return answer or "none"
+
+    async def at_terminal(plan: "Plan") -> Answer:
+        decided = await asyncio.to_thread(ask_at_terminal, stderr(), plan)
+        stderr().print("the program runs again with what was decided", style="dim")
+        return decided
+
+    if answer is not None:
+        return as_told
+    is_somebody_there = file != "-" and not json and sys.stdin.isatty() and sys.stderr.isatty()
+    return at_terminal if is_somebody_there else None
+
+
+async def _execute(config: Any, code: str | None, how: dict[str, Any], *, json: bool) -> Any:
     from gristmill.events import Event, OutputWritten
     from gristmill.runtime.runtime import Runtime
+    from gristmill.serve.cli.asking import WAIT
+    from gristmill.serve.cli.plans import print_plan
     from gristmill.serve.cli.terminal import harmless, outcome_fields, print_json, stderr, stdout, summary
 
     def show(event: Event) -> None:
@@ -74,7 +112,9 @@ async def _execute(config: Any, code: str, session: str | None, *, json: bool) -
             sys.stdout.flush()
 
     async with Runtime.open(config) as runtime:
-        outcome = await runtime.execute(code, session=session, emit=show)
+        if config.servers:
+            await runtime.settled(WAIT)  # tools that were never listed can be called, but not imported by name
+        outcome = await runtime.execute(code, emit=show, **how)
     if json:
         print_json(outcome_fields(outcome))
         return outcome
@@ -85,6 +125,10 @@ async def _execute(config: Any, code: str, session: str | None, *, json: bool) -
     if outcome.error:
         stderr().print(harmless(outcome.error), markup=False, style="red")
     stderr().print(summary(outcome), style="dim")
+    if outcome.status == "awaiting_approval" and outcome.plan is not None:
+        print_plan(stderr(), outcome.plan)
+        stderr().print(f"decide: gristmill approvals approve {outcome.plan.id}   (or deny, or --only 1,3)", markup=False)
+        stderr().print(f"then:   gristmill run --resume {outcome.id}", markup=False)
     return outcome
 
 

@@ -1,0 +1,41 @@
+"""Which layers a run gets, and with whom it shares what they remember."""
+
+from typing import Any
+
+from gristmill.config import Config
+from gristmill.guard.detect import Detector
+from gristmill.guard.redact import Redactor
+from gristmill.guard.vault import Vault
+from gristmill.model import Execution
+from gristmill.runtime.run import Run
+from gristmill.runtime.shields import Shields
+
+
+def _run(root: str = "e", space: str | None = None) -> Run:
+    return Run(execution=Execution(id=root, code=""), root=root, space=space, redactor=Redactor(Vault(b"k" * 32), Detector()))
+
+
+def _shields(**sections: Any) -> Shields:
+    return Shields(Config.model_validate(sections))
+
+
+def _memory(shields: Shields, run: Run) -> Any:
+    layer = shields.flows(run)
+    assert layer is not None
+    return layer._flows  # pyright: ignore[reportPrivateUsage]
+
+
+def test_without_rules_and_masks_there_are_no_layers() -> None:
+    shields = _shields(mask={"mode": "off"})
+    assert (shields.masks(_run()), shields.flows(_run())) == (None, None)
+
+
+def test_both_other_modes_mask() -> None:
+    assert [_shields(mask={"mode": mode}).masks(_run()) is None for mode in ("output", "full")] == [False, False]
+
+
+def test_runs_of_a_session_share_what_was_seen_and_others_do_not() -> None:
+    shields = _shields(flows={"deny": ["crm -> web.*"]})
+    assert _memory(shields, _run("a", "s")) is _memory(shields, _run("b", "s"))
+    assert _memory(shields, _run("a")) is not _memory(shields, _run("b"))
+    assert _memory(shields, _run("a")) is _memory(shields, _run("a")), "a resumed run goes on with what it knew"
