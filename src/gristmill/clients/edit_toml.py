@@ -1,9 +1,10 @@
-"""One entry of a TOML file is set or removed; comments and order stay."""
+"""One entry of a TOML file is set or removed: as a table of its own at the end, so that nothing else is touched."""
 
+import re
 from typing import Any, cast
 
 import tomlkit
-from tomlkit.items import Table
+from tomlkit.items import InlineTable
 
 
 def get(text: str, path: tuple[str, ...]) -> Any:
@@ -15,31 +16,42 @@ def get(text: str, path: tuple[str, ...]) -> Any:
 
 
 def put(text: str, path: tuple[str, ...], value: dict[str, Any]) -> str:
-    """``text`` with the table ``value`` at ``path``."""
+    """``text`` with the table ``value`` at ``path``, a key of a key."""
+    text = remove(text, path)
     document: Any = tomlkit.parse(text)
-    holder = document
-    for key in path[:-1]:
-        if key not in holder:
-            holder[key] = tomlkit.table(is_super_table=True)
-        holder = holder[key]  # pyright: ignore[reportUnknownVariableType]
-        if not isinstance(holder, dict):
-            raise ValueError(f"{key} is not a table")
-    table = tomlkit.item(value)
-    if path[0] in text and isinstance(table, Table):
-        table.add(tomlkit.nl())  # what comes after it keeps its distance
-    holder[path[-1]] = table
-    return tomlkit.dumps(document)
+    holder: Any = document.get(path[0])
+    if holder is not None and not isinstance(holder, dict):
+        raise ValueError(f"{path[0]} is not a table")
+    if isinstance(holder, InlineTable):
+        inline: Any = tomlkit.inline_table()
+        inline.update(value)
+        holder[path[1]] = inline
+        return tomlkit.dumps(document)
+    newline = "\r\n" if "\r\n" in text else "\n"
+    table = tomlkit.dumps({path[0]: {path[1]: value}}).replace("\n", newline)
+    gap = "" if not text else newline if text.endswith("\n") else newline * 2
+    return f"{text}{gap}{table}"
 
 
 def remove(text: str, path: tuple[str, ...]) -> str:
-    """``text`` without the table at ``path``; unchanged when there is none."""
+    """``text`` without the table at ``path`` and what is below it; unchanged when there is none."""
     if get(text, path) is None:
         return text
-    document: Any = tomlkit.parse(text)
-    holder = document
-    for key in path[:-1]:
-        holder = holder[key]
-    del holder[path[-1]]
-    if len(path) > 1 and not holder and f"[{path[0]}]" not in text:
-        del document[path[0]]  # it was there for ours alone
+    shorter = text
+    while found := _header(path).search(shorter):
+        following = re.compile(r"^[ \t]*\[", re.MULTILINE).search(shorter, found.end())
+        end = following.start() if following else len(shorter)
+        # Remarks above the next table are about that one.
+        body = re.sub(r"(?:^[ \t]*(?:#[^\n]*)?\r?\n)*\Z", "", shorter[found.start() : end], flags=re.MULTILINE)
+        shorter = re.sub(r"\n\r?\n\Z", "\n", shorter[: found.start()]) + shorter[found.start() + len(body) :]
+    if get(shorter, path) is None:
+        return shorter
+    document: Any = tomlkit.parse(text)  # written in some other way, such as within a line
+    del document[path[0]][path[1]]
     return tomlkit.dumps(document)
+
+
+def _header(path: tuple[str, ...]) -> re.Pattern[str]:
+    """The line that begins the table at ``path``, or one below it."""
+    keys = r"\s*\.\s*".join(rf"[\"']?{re.escape(key)}[\"']?" for key in path)
+    return re.compile(rf"^[ \t]*\[\s*{keys}\s*(?:\.[^\]]*)?\][^\n]*(?:\n|\Z)", re.MULTILINE)
