@@ -59,15 +59,18 @@ def installing(
         ConfigError: the file cannot be read or edited; says what to add by hand.
     """
     before = read_bytes(path)
-    base = removing(client, path).after if before is not None and _is_there(client, path, before) else before
-    text = _text(base or b"")
+    text = _text(before or b"")
+    is_there = before is not None and _is_there(client, path, before)
+    # An older entry of ours gives way to the new one; a later removal is still to find what there was before either.
+    original = removing(client, path).after if is_there else before
     replaced = _served_too(client, path, text, served or {})
-    after = _edited(path, text, lambda edit, text: edit.put(text, (client.key, NAME), dict(entry)))
+    if not is_there or _edited(path, text, lambda edit, text: edit.get(text, (client.key, NAME))) != entry:
+        text = _edited(path, text, lambda edit, text: edit.put(text, (client.key, NAME), dict(entry)))
     for name in replaced:
-        after = _edited(path, after, lambda edit, text, name=name: edit.remove(text, (client.key, name)))
-    new = _bytes(after, before)
-    backup = None if base is None else _backup(path, new)
-    return Change(path=path, before=before, after=new, backup=backup, original=base, replaced=replaced)
+        text = _edited(path, text, lambda edit, text, name=name: edit.remove(text, (client.key, name)))
+    after = _bytes(text, before)
+    backup = None if original is None else _backup(path, after)
+    return Change(path=path, before=before, after=after, backup=backup, original=original, replaced=replaced)
 
 
 def removing(client: Client, path: Path) -> Change:

@@ -57,7 +57,9 @@ def test_what_goes_in_comes_out_byte_for_byte(text: str) -> None:
     assert edit_json.remove(inside, PATH) == text
 
 
-@pytest.mark.parametrize("text", ["", "{}", "{\n}\n", '{"a": 1}', '{"mcpServers": {}}', '{ "mcpServers": { // none\n } }', "// x\n{}"])
+@pytest.mark.parametrize(
+    "text", ["", "{}", "{\n}\n", '{"a": 1}', '{"mcpServers": {}}', '{ "mcpServers": { // none\n } }', "// x\n{}"]
+)
 def test_lists_that_are_empty_or_missing_are_made(text: str) -> None:
     inside = edit_json.put(text, PATH, ENTRY)
     found: Any = json5.loads(inside)  # pyright: ignore[reportUnknownMemberType]
@@ -72,7 +74,9 @@ def test_an_entry_is_replaced_where_it_stands() -> None:
     assert changed == '{\n  "mcpServers": {\n    "gristmill": {\n      "command": "new"\n    }, // ours\n    "b": {}\n  }\n}\n'
 
 
-@pytest.mark.parametrize("text", ["{", '{"a" 1}', "[1, 2", "{'a': 1}", '{"a": 1} x', "{" * 500, '{"a": tru}', '{"a": 1 /* open }'])
+@pytest.mark.parametrize(
+    "text", ["{", '{"a" 1}', "[1, 2", "{'a': 1}", '{"a": 1} x', "{" * 500, '{"a": tru}', '{"a": 1 /* open }']
+)
 def test_what_is_not_json_is_refused(text: str) -> None:
     with pytest.raises(UnreadableError):
         edit_json.put(text, PATH, ENTRY)

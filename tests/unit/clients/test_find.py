@@ -55,7 +55,9 @@ def test_claude_codes_servers_for_this_folder_are_the_users_own(machine: Machine
 
 
 def test_gooses_own_variables_become_references_and_its_extensions_are_left_out(machine: Machine) -> None:
-    config = "extensions:\n  dev: {type: builtin, enabled: true}\n  mem: {type: stdio, cmd: npx, args: [mem], env_keys: [MEM_TOKEN]}\n"
+    config = (
+        "extensions:\n  dev: {type: builtin, enabled: true}\n  mem: {type: stdio, cmd: npx, args: [mem], env_keys: [MEM_TOKEN]}\n"
+    )
     write(machine.xdg / "goose/config.yaml", config)
     found = survey(machine)
     assert [(each.name, each.config.env) for each in found.servers] == [("mem", {"MEM_TOKEN": "${env:MEM_TOKEN}"})]

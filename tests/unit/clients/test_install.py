@@ -48,8 +48,11 @@ def put(client: Client, file: Path, **options: Any) -> None:
 
 
 def read(client: Client, file: Path) -> dict[str, Any]:
-    parse: Any = {".toml": tomllib.loads, ".yaml": yaml.safe_load}.get(file.suffix, lambda text: json.loads(text.replace(" // mine", "")))
-    return parse(file.read_text())[client.key]
+    text = file.read_text()
+    if file.suffix == ".toml":
+        return tomllib.loads(text)[client.key]
+    found: Any = yaml.safe_load(text) if file.suffix == ".yaml" else json.loads(text.replace(" // mine", ""))
+    return found[client.key]
 
 
 def existing(client: Client) -> bytes:
