@@ -1,5 +1,6 @@
 """From the servers of other clients to a client that uses Gristmill, and back, by the command line."""
 
+import asyncio
 import json
 import os
 import pty
@@ -10,6 +11,7 @@ from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
+from mcp import Client, StdioServerParameters
 
 from tests.e2e.test_cli import gristmill
 from tests.servers import HERE
@@ -116,6 +118,23 @@ def test_a_client_gets_gristmill_and_loses_it_again(desk: Desk) -> None:
     assert desk.run("uninstall", "cursor").returncode == 0
     assert (file.read_bytes(), [each.name for each in file.parent.iterdir()]) == (before, ["mcp.json"])
     assert "nothing to do" in desk.run("uninstall", "cursor").stderr
+
+
+def test_what_is_installed_is_what_a_client_can_start(desk: Desk) -> None:
+    desk.run("init", "--yes")
+    desk.run("install", "claude-code")
+    entry = json.loads((desk.home / ".claude.json").read_text())["mcpServers"]["gristmill"]
+    environ = {**os.environ, **desk.env, "MODERN_TOKEN": "x"}
+
+    async def listed() -> tuple[list[str], str]:
+        async with Client(StdioServerParameters(command=entry["command"], args=entry["args"], env=environ, cwd="/")) as client:
+            tools = (await client.list_tools()).tools
+            found = await client.call_tool("search_tools", {"query": "greet somebody"})
+            return [tool.name for tool in tools], str(found.content)
+
+    names, found = asyncio.run(listed())
+    assert names == ["search_tools", "execute_code"]
+    assert "from servers.modern import" in found
 
 
 def test_a_projects_file_travels(desk: Desk) -> None:

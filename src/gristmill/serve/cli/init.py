@@ -40,7 +40,7 @@ def init(
     from gristmill.config_import import merge_servers
 
     found = survey(Machine.here())
-    rows: Mapping[str, ServerRow] = _measured(found, project=project, wait=wait) if measure else {}
+    rows: Mapping[str, ServerRow] = _measured(found, config, project=project, wait=wait) if measure else {}
     if not json:
         _show(found, rows)
     names = _names(found, server, project=project, ask=not (yes or json))
@@ -56,10 +56,10 @@ def _trusted(server: "FoundServer", *, project: bool) -> bool:
     return project or "user" in server.scopes
 
 
-def _measured(found: "Survey", *, project: bool, wait: float) -> "Mapping[str, ServerRow]":
+def _measured(found: "Survey", file: Path, *, project: bool, wait: float) -> "Mapping[str, ServerRow]":
     import os
 
-    from gristmill.config import Config
+    from gristmill.config import Config, load_config
     from gristmill.serve.cli.asking import ask_about
     from gristmill.serve.cli.terminal import stderr
 
@@ -73,8 +73,9 @@ def _measured(found: "Survey", *, project: bool, wait: float) -> "Mapping[str, S
     async def look(discovery: "Discovery") -> "dict[str, ServerRow]":
         return {row.name: row for row in await discovery.servers()}
 
+    settings = Config(servers=servers, store=load_config(file if file.exists() else None).store)
     with stderr().status(f"starting {len(servers)} servers"):
-        return ask_about(Config(servers=servers), look, wait=wait, again=True)
+        return ask_about(settings, look, wait=wait, again=True)
 
 
 def _with_secrets(server: "FoundServer", environ: "Any") -> Any:
