@@ -15,6 +15,7 @@ from gristmill.model import Budget, Outcome, Plan
 from gristmill.runtime.runtime import Runtime
 
 STOP_SECONDS = 5.0
+LISTING_SECONDS = 60.0
 BUDGET = Budget(output_tokens=50_000, result_tokens=20_000)
 """A person reads more than a model should have to pay for."""
 
@@ -31,6 +32,16 @@ class Conversation:
 
     def __init__(self, portal: BlockingPortal, runtime: Runtime, session: str) -> None:
         self._portal, self._session, self.runtime = portal, runtime.session(session), runtime
+        self._listing: Future[None] | None = None
+
+    def list_meanwhile(self) -> None:
+        """Let servers whose tools are not known yet be listed while a person begins to type."""
+        self._listing = self._portal.start_task_soon(self.runtime.settled, LISTING_SECONDS)
+
+    def leave(self) -> None:
+        """Wait for nobody."""
+        if self._listing is not None:
+            self._listing.cancel()
 
     def ask(self, question: Callable[[Runtime], Awaitable[T]]) -> T:
         """The answer of the runtime to anything."""
@@ -84,7 +95,11 @@ async def _over(task: "asyncio.Task[Outcome]") -> None:
 def conversation(config: Config, session: str) -> Generator[Conversation]:
     """An open runtime in a thread of its own, and a session in it."""
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(Runtime.open(config)) as runtime:
-        yield Conversation(portal, runtime, session)
+        opened = Conversation(portal, runtime, session)
+        try:
+            yield opened
+        finally:
+            opened.leave()
 
 
 def plan_lines(plan: Plan) -> list[str]:

@@ -136,6 +136,8 @@ def _tell(change: "Change", client: "Client", *, json: bool, written: bool, verb
         return
     done = "installed in" if verb == "install" else "removed from"
     stderr().print(f"[green]{done}[/] {client.title}: {change.path}")
+    if verb == "install" and change.before is None:
+        stderr().print(f"  there was no such file before: is {client.title} on this machine?", style="yellow")
     for name in change.replaced:
         stderr().print(f"  {harmless(name)} is served through Gristmill now", markup=False)
     if verb == "install" and change.backup:

@@ -36,11 +36,17 @@ def shell(
 
     settings = load_config(config, sandbox={"warm": 0})
     with conversation(settings, session) as open_:
-        names = Names(modules=open_.ask(lambda runtime: runtime.modules()))
+        names = Names()
         room = _Room(open_, names, json=json)
         if not sys.stdin.isatty():
             raise typer.Exit(_through(room, piped(sys.stdin.read())))
-        save = use_terminal(settings.state_dir / "shell_history", lambda line, word: completions(line, word, names))
+        open_.list_meanwhile()
+
+        def complete(line: str, word: str) -> list[str]:
+            names.modules = open_.ask(lambda runtime: runtime.modules())
+            return completions(line, word, names)
+
+        save = use_terminal(settings.state_dir / "shell_history", complete)
         typer.echo(f"Python in the sandbox ({open_.runtime.isolation}); :help tells more", err=True)
         try:
             for text in typed():
@@ -108,9 +114,9 @@ class _Room:
 
         async def look(runtime: Any) -> Any:
             await runtime.settled(10)
-            return await runtime.servers(), await runtime.modules()
+            return await runtime.servers()
 
-        rows, self._names.modules = self._open.ask(look)
+        rows = self._open.ask(look)
         stdout().print(table_of_servers(rows) if rows else "no servers are configured")
 
     def _run(self, code: str) -> int:
