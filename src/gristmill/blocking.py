@@ -107,6 +107,10 @@ class BlockingRuntime(AbstractContextManager["BlockingRuntime"]):
         """As ``Runtime.list_tools``."""
         return self._call("list_tools", server)
 
+    def modules(self) -> dict[str, tuple[str, ...]]:
+        """As ``Runtime.modules``."""
+        return self._call("modules")
+
     def describe(self, keys: str | Sequence[str], *, language: Language = "python") -> Described:
         """As ``Runtime.describe``."""
         return self._call("describe", keys, language=language)

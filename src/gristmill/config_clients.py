@@ -49,8 +49,10 @@ class Imported:
     skipped: tuple[str, ...] = ()
 
 
-def read_client_config(text: str, *, file: str = "mcp.json", project: str | None = None) -> Imported:
+def read_client_config(text: str, *, file: str = "mcp.json", project: str | None = None, may_be_empty: bool = False) -> Imported:
     """Parse the content of a client's configuration file; ``project`` also takes Claude Code's list for that folder.
+
+    A file without any server list is a mistake, unless it ``may_be_empty``: many clients keep their other settings there, too.
 
     Raises:
         ConfigError: the text cannot be parsed, or holds no server list.
@@ -59,12 +61,14 @@ def read_client_config(text: str, *, file: str = "mcp.json", project: str | None
         raise ConfigError(f"{file} is larger than {MAX_BYTES} bytes: not the configuration of a client")
     document = _parse(text, file)
     entries = dict(_entries(document, project))
-    if not entries and not any(name in document for name in LISTS):
+    if not entries and not may_be_empty and not any(name in document for name in LISTS):
         raise ConfigError(f"{file} holds no server list; looked for {', '.join(LISTS)}")
     return _import(entries)
 
 
 def _parse(text: str, file: str) -> Mapping[str, Any]:
+    if not text.strip():
+        return {}
     suffix = PurePath(file).suffix.lower()
     try:
         if suffix == ".toml":
@@ -139,10 +143,15 @@ def _translate(name: str, entry: Any) -> tuple[dict[str, Any], list[MovedSecret]
     return _move_secrets(name, values)
 
 
+def is_ours(word: str) -> bool:
+    """Whether a word of a command is Gristmill itself."""
+    return _OURS.search(word) is not None
+
+
 def _refuse_ours(raw: Mapping[str, Any]) -> None:
     # Importing the entry that starts us would make us our own upstream, without end.
     words = [str(raw.get("command", "")), *map(str, raw.get("args") or ())]
-    if any(_OURS.search(word) for word in words):
+    if any(is_ours(word) for word in words):
         raise _SkippedError("this is Gristmill itself")
 
 
@@ -153,7 +162,8 @@ def _local(raw: Mapping[str, Any]) -> dict[str, Any]:
     if not raw.get("command"):
         raise _SkippedError("neither a command nor an address")
     env = {key: _references(str(value)) for key, value in _table(raw.get("env")).items()}
-    env |= {name: f"${{env:{name}}}" for name in raw.get("env_vars") or ()}
+    # Codex and Goose name variables whose values they take from elsewhere.
+    env |= {str(name): f"${{env:{name}}}" for name in (*(raw.get("env_vars") or ()), *(raw.get("env_keys") or ()))}
     args = tuple(_references(str(word)) for word in raw.get("args") or ())
     return {"command": _references(str(raw["command"])), "args": args, "env": env, "cwd": raw.get("cwd") or None}
 

@@ -1,10 +1,8 @@
 """Another client's servers are merged into our configuration file: comments and order stay, secrets do not come along."""
 
 import difflib
-import os
 import re
-import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -15,7 +13,10 @@ from tomlkit.exceptions import TOMLKitError
 from gristmill.config import load_config
 from gristmill.config_clients import Imported, MovedSecret, read_client_config
 from gristmill.config_servers import ServerConfig
+from gristmill.config_write import write_whole
 from gristmill.errors import ConfigError
+
+REFERENCE_TEXT = re.compile(r"\$\{env:([A-Za-z_]\w*)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,12 +59,23 @@ def import_client(
         ConfigError: a file that cannot be read or parsed, or a result that could not be used.
     """
     found = read_client_config(_read(source), file=source.name, project=project)
+    return merge_servers(found, target, replace=replace, keyring=keyring, write=write)
+
+
+def merge_servers(found: Imported, target: Path, *, replace: bool = False, keyring: bool = False, write: bool = True) -> Import:
+    """Merge servers, of one client or of several, into ``target``; without ``write`` only say what would change.
+
+    Raises:
+        ConfigError: ``target`` cannot be read or parsed, or the result could not be used.
+    """
     before = _read(target) if target.exists() else ""
     document = _parse(before, target)
     servers: Any = document.setdefault("servers", tomlkit.table(is_super_table=True))
     taken = [name for name in found.servers if name in servers and not replace]
     replaced = tuple(name for name in found.servers if name in servers and replace)
-    secrets = {secret: _reference(secret, keyring=keyring) for secret in found.secrets if _server_of(secret, found) not in taken}
+    moved = [secret for secret in found.secrets if _server_of(secret, found) not in taken]
+    others = tomlkit.dumps({name: table for name, table in servers.items() if name not in replaced})
+    secrets = _references(moved, others, keyring=keyring)
     for name, config in found.servers.items():
         table = _table(config, secrets)
         # What is the same already is left as it is, with its comments and blank lines.
@@ -71,7 +83,7 @@ def import_client(
             servers[name] = table
     after = tomlkit.dumps(document) if len(found.servers) > len(taken) else before
     if write and after != before:
-        _write_checked(target, after)
+        write_whole(target, after.encode(), new_mode=0o644, check=load_config)
     return Import(
         added=tuple(name for name in found.servers if name not in taken and name not in replaced),
         replaced=replaced,
@@ -107,14 +119,28 @@ def _moved(value: Any, secrets: Mapping[MovedSecret, str]) -> Any:
     return [_moved(item, secrets) for item in value] if isinstance(value, list) else value  # pyright: ignore[reportUnknownVariableType]
 
 
-def _reference(secret: MovedSecret, *, keyring: bool) -> str:
+def _references(secrets: Sequence[MovedSecret], others: str, *, keyring: bool) -> dict[MovedSecret, str]:
+    """Where each secret is to be put; a variable that stands for one secret already does not stand for another as well."""
     if keyring:
-        return f"${{keyring:{secret.service}/{secret.name}}}"
+        return {secret: f"${{keyring:{secret.service}/{secret.name}}}" for secret in secrets}
+    chosen: dict[MovedSecret, str] = {}
+    meant: dict[str, str | None] = dict.fromkeys(REFERENCE_TEXT.findall(others))
+    for secret in secrets:
+        plain, own = _variable(secret), _variable(secret, own=True)
+        name = plain if meant.get(plain, secret.value) == secret.value else own
+        meant[name] = secret.value
+        chosen[secret] = f"${{env:{name}}}"
+    return chosen
+
+
+def _variable(secret: MovedSecret, *, own: bool = False) -> str:
     server, _, key = secret.name.partition(".")
     section, _, name = key.partition(".")
+    if own and section == "env":
+        return re.sub(r"[^A-Za-z0-9]+", "_", f"{server}_{name}").upper()
     # A variable that the client's entry set already has a good name; others get their server's.
     plain = name if section == "env" else f"{server}_{name if section == 'headers' else key}"
-    return f"${{env:{re.sub(r'[^A-Za-z0-9]+', '_', plain).upper() if section != 'env' else plain}}}"
+    return re.sub(r"[^A-Za-z0-9]+", "_", plain).upper() if section != "env" else plain
 
 
 def _server_of(secret: MovedSecret, found: Imported) -> str:
@@ -137,17 +163,3 @@ def _parse(text: str, path: Path) -> tomlkit.TOMLDocument:
         return tomlkit.parse(text)
     except TOMLKitError as error:
         raise ConfigError(f"{path} is not valid TOML: {error}") from None
-
-
-def _write_checked(path: Path, text: str) -> None:
-    """Write ``text`` to ``path``, at once or not at all, and only if it can be used."""
-    descriptor, draft = tempfile.mkstemp(prefix=".gristmill-", suffix=".toml", dir=path.parent or ".")
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-        load_config(draft)
-        os.chmod(draft, path.stat().st_mode & 0o777 if path.exists() else 0o644)
-        os.replace(draft, path)
-    except BaseException:
-        Path(draft).unlink(missing_ok=True)
-        raise

@@ -29,7 +29,9 @@ def blocks(language: str) -> list[tuple[str, str]]:
 
 def environment(state: Path) -> dict[str, str]:
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    return {**os.environ, "PATH": path, "GRISTMILL_STORE__PATH": str(state), "XDG_STATE_HOME": str(state), "NO_COLOR": "1"}
+    # Examples that write into a client's configuration must not find that of whoever runs the tests.
+    home = {"HOME": str(state / "home"), "XDG_CONFIG_HOME": str(state / "home" / ".config"), "XDG_STATE_HOME": str(state)}
+    return {**os.environ, **home, "PATH": path, "GRISTMILL_STORE__PATH": str(state), "NO_COLOR": "1"}
 
 
 @pytest.mark.parametrize(("name", "text"), blocks("python"))

@@ -89,3 +89,7 @@ def test_a_server_of_its_own_is_listed_found_and_remembered(state: Path) -> None
     with BlockingRuntime(config) as again:
         assert "from servers.modern import greet" in again.search("greet", limit=1).text
         assert [row.state for row in again.servers()] == ["idle"]
+
+
+def test_modules_are_named_as_code_imports_them(runtime: BlockingRuntime) -> None:
+    assert runtime.modules()["crm"] == ("fail", "find", "get", "rows", "slow")

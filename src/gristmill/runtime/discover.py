@@ -130,6 +130,14 @@ class Discovery:
         """
         return self._library.visible.of_server(self._server(server))
 
+    def modules(self) -> dict[str, tuple[str, ...]]:
+        """What code can import: the module of each server whose tools are known (``servers.<module>``), and its functions."""
+        catalog = self._library.catalog
+        return {
+            module: tuple(catalog.functions[tool.key] for tool in catalog.of_server(server))
+            for server, module in catalog.modules.items()
+        }
+
     async def describe(
         self, keys: str | Sequence[str], *, language: Language = "python", skills: Sequence[Tool] = ()
     ) -> Described:

@@ -200,6 +200,10 @@ class Runtime:
         """
         return self._rooms.discovery.list_tools(server)
 
+    async def modules(self) -> dict[str, tuple[str, ...]]:
+        """What code can import now: each server's module (``servers.<module>``) and its functions."""
+        return self._rooms.discovery.modules()
+
     async def describe(self, keys: str | Sequence[str], *, language: Language = "python") -> Described:
         """The tools of these keys (``server.tool``) in full, as values and as source to read.
 

@@ -8,6 +8,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import anyio
+
 from gristmill.errors import SandboxCrashed
 from gristmill.events import Emit, OutputWritten
 from gristmill.model import Handler, Isolation, Limits, Report, State, Usage
@@ -196,7 +198,9 @@ class Jail:
         try:
             ending = await run.ending
         except asyncio.CancelledError:
-            await asyncio.shield(self._stop(run))
+            # Whoever cancels may do so again, as anyio's scopes do: the stop goes on until it is done.
+            with anyio.CancelScope(shield=True):
+                await self._stop(run)
             raise
         finally:
             clock.cancel()

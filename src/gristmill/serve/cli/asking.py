@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 if TYPE_CHECKING:
+    from gristmill.config import Config
     from gristmill.runtime.discover import Discovery
 
 Wait = Annotated[float, typer.Option(help="Seconds to wait for servers whose tools are not known yet.", min=0)]
@@ -17,20 +18,27 @@ T = TypeVar("T")
 
 def ask(config: Path | None, question: "Callable[[Discovery], Awaitable[T]]", *, wait: float, again: bool = False) -> T:
     """The answer to ``question``, once the servers have been listed or ``wait`` seconds are over; no sandbox is opened."""
-    import asyncio
-
     from gristmill.config import load_config
-    from gristmill.runtime.opening import open_discovery
     from gristmill.serve.cli.terminal import stderr
 
     settings = load_config(config)
     if not settings.servers:
         stderr().print("no servers are configured: add one to gristmill.toml, such as", style="yellow")
         stderr().print('  [servers.time]\n  command = "uvx"\n  args = ["mcp-server-time"]', markup=False)
+    return ask_about(settings, question, wait=wait, again=again)
 
-    async def answer() -> T:
-        async with open_discovery(settings) as discovery:
-            await discovery.settled(wait, again=again)
-            return await question(discovery)
 
-    return asyncio.run(answer())
+def ask_about(settings: "Config", question: "Callable[[Discovery], Awaitable[T]]", *, wait: float, again: bool = False) -> T:
+    """The same about a configuration that was read already."""
+    import asyncio
+
+    return asyncio.run(answer(settings, question, wait=wait, again=again))
+
+
+async def answer(settings: "Config", question: "Callable[[Discovery], Awaitable[T]]", *, wait: float, again: bool = False) -> T:
+    """The same within an event loop."""
+    from gristmill.runtime.opening import open_discovery
+
+    async with open_discovery(settings) as discovery:
+        await discovery.settled(wait, again=again)
+        return await question(discovery)

@@ -1,7 +1,5 @@
 """``gristmill demo``: one program in the sandbox, shown with its timings and its isolation."""
 
-import asyncio
-import statistics
 import time
 from typing import Annotated, Any
 
@@ -26,6 +24,8 @@ ROUNDS = 100
 
 def demo(json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False) -> None:
     """Show what Gristmill does: a program joins 2,000 rows from two tools, and only a few lines come back."""
+    import asyncio
+
     asyncio.run(_demo(json=json))
 
 
@@ -45,11 +45,15 @@ def _orders(days: int) -> list[dict[str, Any]]:
 
 async def _customer(customer: int) -> dict[str, Any]:
     """A customer, after the time a real server takes."""
+    import asyncio
+
     await asyncio.sleep(0.02)
     return {"id": customer, "name": f"Customer {customer}", "country": "DE FR IT ES".split()[customer % 4]}
 
 
 async def _demo(*, json: bool) -> None:
+    import statistics
+
     from gristmill.config import load_config
     from gristmill.runtime.runtime import Runtime
     from gristmill.serve.cli.terminal import outcome_fields, print_json
@@ -74,6 +78,8 @@ async def _demo(*, json: bool) -> None:
 
 
 async def _timed(runtime: Any, session: str | None) -> float:
+    import asyncio
+
     await asyncio.sleep(0.005)  # as a model would: code does not come in an unbroken stream, and the pool refills meanwhile
     started = time.perf_counter()
     await runtime.execute("print(1 + 1)", session=session)

@@ -1,36 +1,74 @@
 """``gristmill doctor``: what is in force on this machine, what is missing, and how to get it."""
 
-import asyncio
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from gristmill.serve.cli.run import ConfigFile
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
+EXIT_CONFIG, EXIT_STATE, EXIT_SERVERS, EXIT_SANDBOX = 2, 1, 5, 6
+
 
 def doctor(
     plan: Annotated[bool, typer.Option("--plan", help="Print the jail step by step and stop.")] = False,
+    servers: Annotated[bool, typer.Option("--servers/--no-servers", help="Connect to every server.")] = True,
+    wait: Annotated[float, typer.Option(help="Seconds that the servers have to become ready.", min=0)] = 30.0,
     json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
     config: ConfigFile = None,
 ) -> None:
-    """Examine this host and the sandbox on it: the isolation level, the limits in force, and a self-check that must pass.
+    """Examine everything: the configuration, where state lives, each server, the isolation, and a self-check that must pass.
 
-    Exit code 0 only if code would run with the isolation that the configuration promises.
+    What is broken is shown with what to do about it. Exit code 0 only if all is well; 2 the configuration cannot be used, 6 code
+    would not run with the isolation that it promises, 1 state cannot be kept, 5 a server is not ready.
+
+    Example: `gristmill doctor --no-servers`
     """
-    from gristmill.config import load_config
+    import asyncio
+
     from gristmill.serve.cli.terminal import print_json
 
-    settings = load_config(config)
     if plan:
-        _print_plan(settings, json=json)
+        from gristmill.config import load_config
+
+        _print_plan(load_config(config), json=json)
         return
-    findings = asyncio.run(_examine(settings))
+    findings = asyncio.run(_everything(config, wait if servers else None))
     if json:
         print_json(findings)
     else:
         _show(findings)
     if not findings["ok"]:
-        raise typer.Exit(6)
+        raise typer.Exit(_exit_code(findings))
+
+
+async def _everything(config: "Path | None", wait: float | None) -> dict[str, Any]:
+    """All findings; those about the sandbox stand at the top, where they always stood."""
+    from dataclasses import asdict
+
+    from gristmill.serve.cli import checkup
+
+    first, settings = checkup.look_at_config(config)
+    if settings is None:
+        return {"ok": False, "isolation": None, "error": None, "checkup": [asdict(first)], "servers": []}
+    state = checkup.look_at_state(settings)
+    rest = [await checkup.look_at_store(settings)] if state.ok else []
+    servers = await checkup.look_at_servers(settings, wait) if wait is not None and state.ok and settings.servers else []
+    sandbox = await _examine(settings) if state.ok else {"ok": False, "isolation": None, "error": None}
+    checks = [asdict(finding) for finding in (first, state, *rest)]
+    is_well = sandbox["ok"] and all(check["ok"] for check in checks) and all(server["ok"] for server in servers)
+    return {**sandbox, "ok": is_well, "held": sandbox["ok"], "checkup": checks, "servers": servers}
+
+
+def _exit_code(findings: dict[str, Any]) -> int:
+    broken = {check["name"] for check in findings["checkup"] if not check["ok"]}
+    if "config" in broken:
+        return EXIT_CONFIG
+    if broken:
+        return EXIT_STATE
+    return EXIT_SERVERS if findings["held"] else EXIT_SANDBOX
 
 
 def _print_plan(settings: Any, *, json: bool) -> None:
@@ -46,6 +84,8 @@ def _print_plan(settings: Any, *, json: bool) -> None:
 
 
 async def _examine(settings: Any) -> dict[str, Any]:
+    import asyncio
+
     from gristmill.errors import Error
     from gristmill.runtime.build import open_pool
     from gristmill.sandbox.probe import probe
@@ -79,14 +119,38 @@ async def _examine(settings: Any) -> dict[str, Any]:
 
 
 def _show(found: dict[str, Any]) -> None:
-    from rich.table import Table
-
     from gristmill.serve.cli.terminal import harmless, stderr, stdout
 
-    out = stdout()
-    if not found["isolation"]:
+    for check in found["checkup"]:
+        _line(check["name"], ok=check["ok"], seen=check["seen"], fix=check["fix"])
+    for server in found["servers"]:
+        seen = f"{server['tools']:,} tools" if server["ok"] else server["error"] or server["state"]
+        _line(f"server {server['name']}", ok=server["ok"], seen=seen, fix=server["fix"])
+    if found["isolation"]:
+        _show_sandbox(found)
+    elif found["error"]:
         stderr().print(f"[red]no sandbox[/] {harmless(found['error'])}")
-        return
+    if not found["ok"] and found.get("held"):
+        stdout().print("[yellow]something is not well: see above[/]")
+
+
+def _line(name: str, *, ok: bool, seen: str, fix: str | None) -> None:
+    from rich.markup import escape
+
+    from gristmill.serve.cli.terminal import harmless, stdout
+
+    mark = "[green]ok[/]    " if ok else "[red]BROKEN[/]"
+    stdout().print(f"{mark}  [bold]{escape(name)}[/]: {escape(harmless(seen))}")
+    if fix:
+        stdout().print(f"        {'tip' if ok else 'fix'}: {escape(harmless(fix))}", style="dim" if ok else "yellow")
+
+
+def _show_sandbox(found: dict[str, Any]) -> None:
+    from rich.table import Table
+
+    from gristmill.serve.cli.terminal import harmless, stdout
+
+    out = stdout()
     groups = found["cgroups"]
     enforced = {"v1": "memory, processes and CPU share by cgroup v1", "v2": "memory, processes and CPU share by cgroup v2"}
     counted = enforced.get(groups["version"], f"by rlimits and the host's clock; CPU share is not enforced ({groups['reason']})")
@@ -104,4 +168,4 @@ def _show(found: dict[str, Any]) -> None:
         mark = "[green]held[/]" if check["held"] else "[red]BROKEN[/]"
         table.add_row(mark, check["promise"], harmless(check["seen"])[:60])
     out.print(table)
-    out.print("[green]all promises held[/]" if found["ok"] else "[red]at least one promise is broken: do not run code here[/]")
+    out.print("[green]all promises held[/]" if found["held"] else "[red]at least one promise is broken: do not run code here[/]")

@@ -1,6 +1,5 @@
 """``gristmill run``: one program in the sandbox."""
 
-import asyncio
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -41,6 +40,8 @@ def run(
 
     Example: `echo 'print(6 * 7)' | gristmill run -`
     """
+    import asyncio
+
     from gristmill.config import load_config
     from gristmill.serve.problems import STATUS_EXIT_CODES
 

@@ -1,12 +1,17 @@
 """``gristmill tools``: the servers and how they are, the tools of one, what changed; ``gristmill tools accept``."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from gristmill.serve.cli.asking import WAIT, Wait, ask
 from gristmill.serve.cli.run import ConfigFile
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gristmill.runtime.discover import ServerRow
 
 
 class _ServerOrVerb(TyperGroup):
@@ -92,22 +97,29 @@ def _changed(server: str | None, config: Any, wait: float, *, json: bool) -> Non
 def _servers(config: Any, wait: float, *, json: bool) -> None:
     from dataclasses import asdict
 
-    from rich.table import Table
-
-    from gristmill.serve.cli.terminal import harmless, print_json, stdout
+    from gristmill.serve.cli.terminal import print_json, stdout
 
     rows = ask(config, lambda discovery: discovery.servers(), wait=wait, again=True)
     if json:
         print_json([asdict(row) for row in rows])
         return
+    if rows:
+        stdout().print(table_of_servers(rows))
+
+
+def table_of_servers(rows: "Sequence[ServerRow]") -> Any:
+    """The servers and how they are, to be printed."""
+    from rich.table import Table
+
+    from gristmill.serve.cli.terminal import harmless
+
     table = Table("server", "kind", "state", "tools", "tokens", "notes", "last error", box=None, pad_edge=False)
     for row in rows:
         colour = {"ready": "green", "failed": "red"}.get(row.state, "yellow")
         notes = [f"{count} {word}" for count, word in ((row.changed, "changed"), (row.flagged, "flagged")) if count]
         cells = row.name, row.kind, f"[{colour}]{row.state}[/]", f"{row.tools:,}", f"{row.tokens:,}"
         table.add_row(*cells, ", ".join(notes), _plain(harmless(row.error or "")))
-    if rows:
-        stdout().print(table)
+    return table
 
 
 def _tools(server: str, config: Any, wait: float, *, json: bool) -> None:

@@ -1,0 +1,74 @@
+"""How the command line starts: quickly, so that what is heavy is not imported before it is needed, and from a wheel."""
+
+import json
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+HEAVY = {
+    "anyio", "asyncio", "cryptography", "gristmill.config", "gristmill.runtime", "httpx2", "json5", "jsonschema_rs", "mcp", "msgspec",
+    "numpy", "pydantic", "rich", "ssl", "tomlkit", "yaml",
+}  # fmt: skip
+IMPORTED = "import json, sys\ntry:\n    main()\nfinally:\n    print(json.dumps(sorted(sys.modules)), file=sys.stderr)"
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["run", "--help"], ["install", "--help"], ["audit", "--help"]])
+def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
+    program = f"import sys\nsys.argv = ['gristmill', *{arguments!r}]\nfrom gristmill.__main__ import main\n{IMPORTED}"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    imported = set(json.loads(done.stderr.splitlines()[-1]))
+    # Typer itself reads a verb's parameters with pydantic where it is installed.
+    allowed = {"pydantic"} if len(arguments) > 1 else set[str]()
+    assert (done.returncode, HEAVY & imported - allowed) == (0, set())
+
+
+def test_help_groups_the_verbs_and_shows_first_steps() -> None:
+    done = subprocess.run([sys.executable, "-m", "gristmill", "--help"], capture_output=True, text=True, timeout=60, check=False)
+    order = [
+        done.stdout.index(words) for words in ("Begin:", "  init ", "Tools:", "  search ", "Code:", "  run ", "First steps:")
+    ]
+    assert order == sorted(order)
+    assert "gristmill install claude-code" in done.stdout
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_can_complete(shell: str) -> None:
+    environ = {**os.environ, "_GRISTMILL_COMPLETE": f"source_{shell}"}
+    program = "import sys\nsys.argv = ['gristmill']\nfrom gristmill.__main__ import main\nmain()"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False, env=environ)
+    assert (done.returncode, "gristmill" in done.stdout) == (0, True)
+
+
+def test_the_wheel_works_by_its_console_script_alone(tmp_path: Path) -> None:
+    """As uvx and pipx install it: an environment of its own, another folder, nothing of the repository in sight."""
+    build = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", str(tmp_path), str(ROOT)]
+    subprocess.run(build, check=True, timeout=100, env={**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1"})
+    wheel = next(tmp_path.glob("gristmill-*.whl"))
+    venv.create(tmp_path / "venv", with_pip=False)
+    python = tmp_path / "venv" / "bin" / "python"
+    install = [sys.executable, "-m", "pip", "--python", str(python), "install", "-q", "--no-deps", "--no-index", str(wheel)]
+    subprocess.run(install, check=True, timeout=100)
+    # What it depends on is not fetched again: the environment of the tests has it.
+    site = next((tmp_path / "venv").glob("lib/python*/site-packages"))
+    (site / "dependencies.pth").write_text("\n".join(path for path in sys.path if path.endswith("site-packages")))
+    tmp_path.chmod(0o755)
+    environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "GRISTMILL_STORE__PATH": str(tmp_path / "state")}
+    script = tmp_path / "venv" / "bin" / "gristmill"
+
+    def run(*arguments: str, stdin: str = "") -> str:
+        done = subprocess.run(
+            [script, *arguments], input=stdin, capture_output=True, text=True, timeout=100, check=False, env=environ, cwd=tmp_path
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert run("run", "-", stdin="print(6 * 7)") == "42\n"
+    assert json.loads(run("doctor", "--json"))["held"] is True
+    run("install", "cursor")
+    entry = json.loads((tmp_path / ".cursor" / "mcp.json").read_text())["mcpServers"]["gristmill"]
+    assert entry == {"command": str(script), "args": ["serve"]}
