@@ -45,8 +45,10 @@ WRONG = [
 
 
 @pytest.mark.parametrize("code", WRONG)
-def test_a_certain_problem_is_a_program_that_fails(runtime: BlockingRuntime, code: str) -> None:
+def test_a_certain_problem_is_a_program_that_fails(runtime: BlockingRuntime, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert any(problem.certain for problem in check_program(code, KNOWN))
+    assert runtime.execute(code).status == "refused"
+    monkeypatch.setattr("gristmill.runtime.check.check_program", lambda *_: ())
     assert runtime.execute(code).status == "failed"
 
 

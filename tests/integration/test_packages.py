@@ -82,7 +82,7 @@ def test_a_package_that_does_not_exist_says_so(tmp_path: Path) -> None:
 
 
 def test_the_hosts_own_packages_are_not_visible(state: Path) -> None:
-    outcome = run(Config(sandbox=SandboxConfig(warm=0), store=StoreConfig(path=state)), "import msgspec")
+    outcome = run(Config(sandbox=SandboxConfig(warm=0), store=StoreConfig(path=state)), "__import__('msgspec')")
     assert outcome.error_type == "ModuleNotFoundError"
 
 

@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+import threading
 from pathlib import Path
 from typing import Literal
 from urllib.parse import quote
@@ -12,6 +13,10 @@ Sync = Literal["normal", "full"]
 
 BUSY_SECONDS = 10.0
 """How long another process may hold the file before we say so."""
+
+
+_creating = threading.Lock()
+"""Held while a file is made and opened: see ``Sqlite._create``."""
 
 
 class Sqlite(Driver):
@@ -29,13 +34,22 @@ class Sqlite(Driver):
             sealed = self._path.exists() and os.statvfs(self._path).f_flag & os.ST_RDONLY
             address = f"file:{quote(str(self._path))}?" + ("immutable=1" if sealed else "mode=ro")
             return sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        os.close(os.open(self._path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
-        connection = sqlite3.connect(self._path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        with _creating:
+            self._create()
+            connection = sqlite3.connect(self._path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
         connection.execute("PRAGMA journal_mode = WAL")
         # NORMAL survives the death of the process; a power cut may cost the last moments, never the file. FULL survives both.
         connection.execute(f"PRAGMA synchronous = {self._sync}")
         return connection
+
+    def _create(self) -> None:
+        """Make the file for its owner's eyes only. One that exists is never opened here: closing it would give up the locks
+        that other connections of this process hold on it, and with them the file."""
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
+        except FileExistsError:
+            pass
 
     def begin(self) -> tuple[str, ...]:
         """Take the write lock at once: a read that becomes a write could not wait for it."""
