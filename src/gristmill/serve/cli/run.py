@@ -89,6 +89,8 @@ def _approver(answer: Literal["all", "none"] | None, file: str | None, *, json: 
     async def as_told(_plan: "Plan") -> Answer:
         return answer or "none"
 
+    import asyncio
+
     async def at_terminal(plan: "Plan") -> Answer:
         decided = await asyncio.to_thread(ask_at_terminal, stderr(), plan)
         stderr().print("the program runs again with what was decided", style="dim")
