@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
 
-.PHONY: help setup demo test unit servers check docs attack bench bench-search clean
+.PHONY: help setup demo test unit servers check docs attack bench bench-search bench-tokens clean
 
 help:    ## show this
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -45,6 +45,9 @@ bench: setup    ## measure against peers and floors; writes bench/out/*.json
 
 bench-search: setup    ## search quality and cost on the dev sets, against baselines; needs the benchmark data
 	$(BIN)/python bench/search.py
+
+bench-tokens: setup    ## tokens of all tasks, three ways; with GRISTMILL_IDLE_TOOLS=FILE beside 500 idle tools
+	$(BIN)/python -m bench.tokens
 
 clean:    ## remove what the targets made
 	rm -rf $(VENV) .tools bench/out .pytest_cache .ruff_cache .hypothesis
