@@ -16,8 +16,8 @@ $(STAMP): pyproject.toml
 	$(PYTHON) tools/setup.py $(VENV)
 	@touch $@
 
-demo: setup    ## run one program in the sandbox and show its timings and isolation
-	@GRISTMILL_SANDBOX__VENV=$(VENV)/code GRISTMILL_SANDBOX__PRELOAD_PACKAGES='["pandas"]' $(BIN)/gristmill demo
+demo: setup    ## answer questions over the example apps live: code, nested calls, answer, tokens three ways
+	@$(BIN)/gristmill demo --app all
 
 test: check unit attack    ## checks, tests and attack tests: what CI runs
 

@@ -12,7 +12,8 @@ REVISION = "2025-11-25"
 
 def main(file: str, server: str) -> None:
     """Answer until standard input ends."""
-    tools = next(row["tools"] for row in map(json.loads, open(file, encoding="utf-8")) if row["server"] == server)
+    with open(file, encoding="utf-8") as lines:
+        tools = next(row["tools"] for row in map(json.loads, lines) if row["server"] == server)
     answers: dict[str, Any] = {
         "initialize": {
             "protocolVersion": REVISION,

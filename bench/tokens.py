@@ -1,8 +1,9 @@
 """What tasks cost in tokens (o200k), three ways: ``python -m bench.tokens``. Prints a table, writes ``bench/out/tokens.json``.
 
-Every task of ``examples/tasks`` runs through the real servers and the real surface. Direct: every definition and every result is in
-context; calls that can go together do. Search then call: our own search, then only the definitions found. Gristmill: two definitions and
-the instructions, the search's answer, the program, its outcome. Results count as compact JSON, the fewest tokens a client could spend.
+Every task of ``examples/tasks`` runs through the real servers and the real surface. Direct: every definition and every result
+is in context; calls that can go together do. Search then call: our own search, then only the definitions found. Gristmill: two
+definitions and the instructions, the search's answer, the program, its outcome. Results count as compact JSON, the fewest tokens
+that a client could spend on them.
 ``--idle FILE`` (or GRISTMILL_IDLE_TOOLS) attaches recorded tools that no task needs, with ``--idle-tools`` as their number.
 """
 
@@ -95,8 +96,9 @@ def show(document: dict[str, Any]) -> str:
     """The table."""
     head = f"{'task':17} {'direct':>9} {'search':>9} {'ours':>7} | {'cached':>9} {'search':>9} {'ours':>7} | output   | requests"
     lines = [f"input tokens (o200k), {document['idle_tools']} idle tools attached", "", head]
-    for row in [*document["tasks"], {"id": "total", **document["total"]}]:
-        ways = [row[way] for way in ("direct", "searched", "ours")]
+    rows: list[dict[str, Any]] = [*document["tasks"], {"id": "total", **document["total"]}]
+    for row in rows:
+        ways: list[dict[str, Any]] = [row[way] for way in ("direct", "searched", "ours")]
         lines.append(
             f"{row['id']:17} {ways[0]['input']:9,} {ways[1]['input']:9,} {ways[2]['input']:7,} | "
             f"{ways[0]['cached']:9,.0f} {ways[1]['cached']:9,.0f} {ways[2]['cached']:7,.0f} | "

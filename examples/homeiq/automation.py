@@ -38,7 +38,7 @@ class Automations:
     def generate_automation(
         self, entity_id: str, state: str, time: str, weekdays: list[str] | None = None, alias: str | None = None
     ) -> Automation:
-        """Write a Home Assistant automation (YAML) for a device, state, time (HH:MM) and weekdays (mon, tue). Installs nothing."""
+        """Write a Home Assistant automation (YAML) for a device, state, time (HH:MM) and weekdays (mon, tue); not installed."""
         try:
             return write(entity_id, state, time, list(weekdays or DAY_NAMES), alias)
         except ValueError as error:

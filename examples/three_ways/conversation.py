@@ -11,7 +11,7 @@ Count = Callable[[str], int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """Tokens (o200k) of one conversation. ``cached`` is ``input`` at the prices of a prompt cache; ``context`` is the longest request."""
+    """Tokens (o200k) of one conversation: ``cached`` is ``input`` at the prices of a cache, ``context`` the longest request."""
 
     requests: int
     input: int
