@@ -29,6 +29,10 @@ class Conversation:
         self._sent = self._requests = self._input = self._output = 0
         self._cached = 0.0
 
+    def hear(self, text: str) -> None:
+        """Something new that the user says."""
+        self._context += self._count(text)
+
     def answer(self, text: str, *results: str) -> None:
         """One request: all so far goes in, ``text`` comes out, and what the tools said to it stands in the next request."""
         self._requests += 1
