@@ -37,6 +37,7 @@ call, and the surface has two definitions instead of one. The totals are ruled b
 median.
 """
 
+_IDLE = "Tools of published servers that no task needs; their definitions are {idle_tokens:,} tokens."
 RECORDED = """Saved: against direct calls, against search then call. Below zero it is dearer. A turn that did not print what was
 recorded failed in the program; a model would have paid for another attempt."""
 
@@ -49,10 +50,10 @@ def page() -> str:
     parts = [HEAD.format(tasks=len(plain["tasks"])), summary(plain, idle), READING]
     parts += [
         f"\n## Only the app's own tools\n\n{_table(plain)}",
-        f"\n## Beside {idle['idle_tools']} idle tools\n\n{_table(idle)}",
+        f"\n## Beside {idle['idle_tools']} idle tools\n\n{_IDLE.format(**idle)}\n\n{_table(idle)}",
     ]
     parts += [f"\n## Recorded environments\n\n{_recorded(recorded)}", f"\nCommit `{plain['commit']}`.\n"]
-    return "\n".join(part.rstrip("\n") for part in parts) + "\n"
+    return "\n\n".join(part.strip("\n") for part in parts) + "\n"
 
 
 def summary(plain: dict[str, Any], idle: dict[str, Any]) -> str:
@@ -71,7 +72,7 @@ def summary(plain: dict[str, Any], idle: dict[str, Any]) -> str:
 
 def _table(document: dict[str, Any]) -> str:
     lines = [
-        "| task | kind | calls | direct | search then call | Gristmill | cached: direct | search | Gristmill | output | largest context |",
+        "| task | kind | calls | direct | search then call | Gristmill | cached: direct | search | Gristmill | output | context |",
         "|---|---|---:|---:|---:|---:|---:|---:|---:|---|---:|",
     ]
     for row in document["tasks"]:
@@ -93,7 +94,7 @@ def _recorded(document: dict[str, Any]) -> str:
     lines = [
         "Public tasks with recorded results, one direct call per request; the user's own words are the first search.",
         "",
-        "| environment | tasks, turns | turns as recorded | mean input: direct | search then call | Gristmill | saved, % | cached, % |",
+        "| environment | tasks, turns | as recorded | mean input: direct | search then call | Gristmill | saved, % | cached, % |",
         "|---|---|---:|---:|---:|---:|---|---|",
     ]
     for name, found in document["environments"].items():
