@@ -72,7 +72,7 @@ def summary(plain: dict[str, Any], idle: dict[str, Any]) -> str:
 
 def _table(document: dict[str, Any]) -> str:
     lines = [
-        "| task | kind | calls | direct | search then call | Gristmill | cached: direct | search | Gristmill | output | context |",
+        "| task | kind | calls | direct | search then call | Gristmill | cached: direct | search | ours | output | context |",
         "|---|---|---:|---:|---:|---:|---:|---:|---:|---|---:|",
     ]
     for row in document["tasks"]:
