@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
 
-.PHONY: help setup demo test unit servers check docs attack bench bench-search clean
+.PHONY: help setup demo test unit servers check docs attack bench bench-search bench-tokens clean
 
 help:    ## show this
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -16,13 +16,13 @@ $(STAMP): pyproject.toml
 	$(PYTHON) tools/setup.py $(VENV)
 	@touch $@
 
-demo: setup    ## run one program in the sandbox and show its timings and isolation
-	@GRISTMILL_SANDBOX__VENV=$(VENV)/code GRISTMILL_SANDBOX__PRELOAD_PACKAGES='["pandas"]' $(BIN)/gristmill demo
+demo: setup    ## answer questions over the example apps live: code, nested calls, answer, tokens three ways
+	@$(BIN)/gristmill demo --app all
 
 test: check unit attack    ## checks, tests and attack tests: what CI runs
 
 unit: setup servers    ## unit, integration and end-to-end tests
-	$(BIN)/python -m pytest tests --ignore=tests/attack -q
+	$(BIN)/python -m pytest tests examples --ignore=tests/attack -q
 
 servers: setup    ## install the real tool servers that the tests talk to, into .tools
 	@$(BIN)/python -m tests.servers
@@ -45,6 +45,9 @@ bench: setup    ## measure against peers and floors; writes bench/out/*.json
 
 bench-search: setup    ## search quality and cost on the dev sets, against baselines; needs the benchmark data
 	$(BIN)/python bench/search.py
+
+bench-tokens: setup    ## tokens of all tasks, three ways; with GRISTMILL_IDLE_TOOLS=FILE beside 500 idle tools
+	$(BIN)/python -m bench.tokens
 
 clean:    ## remove what the targets made
 	rm -rf $(VENV) .tools bench/out .pytest_cache .ruff_cache .hypothesis

@@ -153,3 +153,24 @@ def test_packages_say_how_to_be_installed(home: dict[str, str], tmp_path: Path) 
     done = gristmill("run", "-", stdin="1", cwd=tmp_path, env=home)
     assert done.returncode == 2
     assert "gristmill packages install" in done.stderr
+
+
+def test_demo_of_an_app_answers_its_questions_and_counts_tokens_three_ways(home: dict[str, str]) -> None:
+    found = json.loads(gristmill("demo", "--app", "pam", "--tasks", "2", "--json", env=home).stdout)
+
+    assert [(task["id"], task["is_right"]) for task in found["tasks"]] == [("pam-over-budget", True), ("pam-wait", True)]
+    assert found["tasks"][0]["calls"] == {"pam.list_trips": 1, "pam.get_trip_cost": 18}
+    assert found["total"]["ours"] < found["total"]["searched"] < found["total"]["direct"]
+
+
+def test_demo_of_an_app_says_where_the_examples_are_when_they_are_not_here(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from gristmill.errors import ConfigError
+    from gristmill.serve.cli import demo_apps
+
+    monkeypatch.setattr(demo_apps.gristmill, "__file__", str(tmp_path / "lib" / "site-packages" / "gristmill" / "__init__.py"))
+    monkeypatch.chdir(tmp_path)
+
+    with pytest.raises(ConfigError, match="checkout of the repository"):
+        demo_apps.checkout()

@@ -44,11 +44,15 @@ WRONG = [
 ]
 
 
+def _no_problems(_code: str, _known: object) -> tuple[()]:
+    return ()
+
+
 @pytest.mark.parametrize("code", WRONG)
 def test_a_certain_problem_is_a_program_that_fails(runtime: BlockingRuntime, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert any(problem.certain for problem in check_program(code, KNOWN))
     assert runtime.execute(code).status == "refused"
-    monkeypatch.setattr("gristmill.runtime.check.check_program", lambda *_: ())
+    monkeypatch.setattr("gristmill.runtime.check.check_program", _no_problems)
     assert runtime.execute(code).status == "failed"
 
 

@@ -1,7 +1,7 @@
-"""``gristmill demo``: one program in the sandbox, shown with its timings and its isolation."""
+"""``gristmill demo``: one program in the sandbox, shown with its timings and its isolation; or the tasks of an example app."""
 
 import time
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -22,11 +22,31 @@ print(f"{len(orders)} orders, {len(late)} late")
 ROUNDS = 100
 
 
-def demo(json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False) -> None:
-    """Show what Gristmill does: a program joins 2,000 rows from two tools, and only a few lines come back."""
+App = Literal["pam", "homeiq", "omniops", "all"]
+
+
+def demo(
+    app: Annotated[
+        App | None, typer.Option(help="Show tasks of an example app, with their tokens; needs a checkout of the repository.")
+    ] = None,
+    tasks: Annotated[int, typer.Option(help="With --app: show so many tasks.", min=1)] = 6,
+    json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+) -> None:
+    """Show what Gristmill does: a program joins 2,000 rows from two tools, and only a few lines come back.
+
+    With `--app` the servers of an example are started and its questions answered live, each also by direct tool calls and by
+    search and calls, to compare the tokens.
+
+    Example: `gristmill demo --app homeiq`
+    """
     import asyncio
 
-    asyncio.run(_demo(json=json))
+    if app is None:
+        asyncio.run(_demo(json=json))
+        return
+    from gristmill.serve.cli.demo_apps import show_apps
+
+    asyncio.run(show_apps(app, tasks, json=json))
 
 
 def _orders(days: int) -> list[dict[str, Any]]:

@@ -1,0 +1,188 @@
+"""Recorded public environments, three ways: ``python -m bench.recorded FOLDER``. Writes ``bench/out/recorded.json``.
+
+FOLDER (or GRISTMILL_RECORDED) holds ``tools_ENV.json``, ``replay_ENV.jsonl`` and ``programs_ENV.jsonl``. Direct: every definition
+in context, one call per request. Search then call: our search with the user's own words, then a second one for tools it missed.
+Gristmill: the real surface and search, one program per turn in a session, its real outcome. The answer to the user counts alike.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import anyio
+from examples.three_ways.arms import searches, surface
+from examples.three_ways.conversation import Conversation, Cost, Count
+from examples.three_ways.measure import saving
+from examples.three_ways.servers import compact, definition
+
+from bench import machine
+from gristmill.config import Config
+from gristmill.runtime.runtime import Runtime
+from gristmill.serve.mcp.instructions import instructions
+from gristmill.serve.mcp.known import known_servers
+from gristmill.serve.mcp.outcome import to_text
+from gristmill.serve.mcp.surface import EXECUTE, SEARCH
+from gristmill.shaping.tokens import token_counter
+
+FILE = Path(__file__).parent / "out" / "recorded.json"
+SERVER = Path(__file__).with_name("recorded_server.py")
+LONGEST_QUERY = 300
+Turn = dict[str, Any]
+
+
+class Environment:
+    """One recorded environment behind an open gateway."""
+
+    def __init__(self, runtime: Runtime, folder: Path, name: str, count: Count) -> None:
+        self._runtime, self.count = runtime, count
+        tools = json.loads((folder / f"tools_{name}.json").read_text())
+        self.definitions = {
+            f"{server}.{tool['name']}": definition(tool["name"], tool.get("description"), tool.get("inputSchema"))
+            for server, listed in tools.items()
+            for tool in listed
+        }
+        self.replay = {task["id"]: task["turns"] for task in _lines(folder / f"replay_{name}.jsonl")}
+        self.programs = {task["id"]: task["turns"] for task in _lines(folder / f"programs_{name}.jsonl")}
+
+    def direct(self, calls: Sequence[Turn], programs: Sequence[Turn]) -> Cost:
+        """Every definition, every call, every result."""
+        talk = Conversation(self.count, *self.definitions.values())
+        for turn, program in zip(calls, programs, strict=True):
+            talk.hear(turn["user"])
+            self._call_each(talk, turn, program)
+        return talk.cost()
+
+    async def searched(self, calls: Sequence[Turn], programs: Sequence[Turn]) -> Cost:
+        """Definitions as they are found."""
+        talk, known = Conversation(self.count, surface()[0]), set[str]()
+        for turn, program in zip(calls, programs, strict=True):
+            talk.hear(turn["user"])
+            for said, keys, _ in await self._look(turn, known):
+                talk.answer(said, *(self.definitions[key] for key in keys))
+            self._call_each(talk, turn, program)
+        return talk.cost()
+
+    async def ours(self, task: str, calls: Sequence[Turn], programs: Sequence[Turn]) -> tuple[Cost, int]:
+        """Programs in a session; the number of turns that printed what they must."""
+        talk = Conversation(self.count, *surface(), instructions(await known_servers(self._runtime)))
+        known, right = set[str](), 0
+        for turn, program in zip(calls, programs, strict=True):
+            talk.hear(turn["user"])
+            for said, _, texts in await self._look(turn, known):
+                talk.answer(said, *texts)
+            outcome = await self._runtime.execute(program["code"], session=task)
+            right += outcome.output == program["expect"] or outcome.truncated or bool(outcome.left_out)
+            talk.answer(compact({"name": EXECUTE, "input": {"code": program["code"], "session": task}}), to_text(outcome))
+            talk.answer(program["expect"])
+        await self._runtime.drop_session(task)
+        return talk.cost(), right
+
+    def _call_each(self, talk: Conversation, turn: Turn, program: Turn) -> None:
+        for call in turn["calls"]:
+            talk.answer(compact({"name": call["name"], "input": call["args"]}), call["result"])
+        talk.answer(program["expect"])
+
+    async def _look(self, turn: Turn, known: set[str]) -> list[tuple[str, list[str], list[str]]]:
+        """The searches of a turn: none when all its tools are known already."""
+        needed = dict.fromkeys(f"{call['server']}.{call['name']}" for call in turn["calls"])
+        if needed.keys() <= known:
+            return []
+        rounds: list[tuple[str, list[str], list[str]]] = []
+        for queries, keys, texts in await searches(self._runtime, [turn["user"][:LONGEST_QUERY]], needed):
+            said = compact([{"name": SEARCH, "input": {"query": query}} for query in queries])
+            rounds.append((said, [key for key in keys if key not in known], texts))
+            known |= set(keys)
+        return rounds
+
+
+async def measure(folder: Path, name: str) -> dict[str, Any]:
+    """One environment, all its tasks."""
+    count = token_counter()
+    assert count is not None
+    with tempfile.TemporaryDirectory(prefix="gristmill-recorded-") as state:
+        Path(state).chmod(0o755)  # code runs as another user when we are root
+        task_file = Path(state) / "task"
+        task_file.write_text("")
+        async with Runtime.open(_config(folder, name, Path(state), task_file)) as runtime:
+            await runtime.settled(60)
+            environment = Environment(runtime, folder, name, count)
+            rows: list[dict[str, Any]] = []
+            for task, programs in environment.programs.items():
+                task_file.write_text(task)
+                calls = environment.replay[task]
+                ours, right = await environment.ours(task, calls, programs)
+                row = {
+                    "direct": environment.direct(calls, programs),
+                    "searched": await environment.searched(calls, programs),
+                    "ours": ours,
+                }
+                rows.append({"id": task, "turns": len(programs), "right": right, **row})
+                print(f"\r{name} {len(rows)}/{len(environment.programs)}", end="", file=sys.stderr, flush=True)
+    print(file=sys.stderr)
+    return _summary(rows)
+
+
+def _config(folder: Path, name: str, state: Path, task_file: Path) -> Config:
+    files = [str(folder / f"tools_{name}.json"), str(folder / f"replay_{name}.jsonl")]
+    servers = {
+        server: {"command": sys.executable, "args": ["-I", "-S", str(SERVER), *files, server, str(task_file)], "era": "legacy"}
+        for server in json.loads(Path(files[0]).read_text())
+    }
+    settings = {"servers": servers, "store": {"path": state}, "policy": {"default": "allow"}, "mask": {"mode": "off"}}
+    return Config.model_validate({**settings, "sandbox": {"sessions_kept": 4}})
+
+
+def _summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    def mean(way: str, field: str) -> float:
+        return statistics.fmean(getattr(row[way], field) for row in rows)
+
+    ways = ("direct", "searched", "ours")
+    return {
+        "tasks": len(rows),
+        "turns": sum(row["turns"] for row in rows),
+        "turns_right": sum(row["right"] for row in rows),
+        "mean": {way: {field: round(mean(way, field)) for field in ("input", "cached", "output")} for way in ways},
+        "saving": {
+            f"{field}_vs_{way}": saving(mean("ours", field), mean(way, field))
+            for way in ways[:2]
+            for field in ("input", "cached")
+        },
+        "rows": [{**row, **{way: asdict(row[way]) for way in ways}} for row in rows],
+    }
+
+
+def _lines(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+def main() -> None:
+    """Measure all environments of the folder, print, write."""
+    parser = argparse.ArgumentParser(description="Recorded environments, three ways.")
+    parser.add_argument("folder", type=Path, nargs="?", default=os.environ.get("GRISTMILL_RECORDED"))
+    chosen = parser.parse_args()
+    if chosen.folder is None:
+        parser.error("which folder? give it, or set GRISTMILL_RECORDED")
+    folder = Path(chosen.folder)
+    names = sorted(file.stem.removeprefix("tools_") for file in folder.glob("tools_*.json"))
+    found = {name: anyio.run(measure, folder, name) for name in names}
+    document = {
+        "command": "python -m bench.recorded FOLDER",
+        "method": __doc__,
+        "commit": machine.commit(),
+        "environments": found,
+    }
+    FILE.parent.mkdir(exist_ok=True)
+    FILE.write_text(json.dumps(document, indent=1) + "\n")
+    for name, each in found.items():
+        print(name, {key: value for key, value in each.items() if key != "rows"})
+
+
+if __name__ == "__main__":
+    main()

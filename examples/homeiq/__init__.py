@@ -1,0 +1,1 @@
+"""HomeIQ: a home of sixty devices, a year of their events, and three servers: data, automation, device intelligence."""

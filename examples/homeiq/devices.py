@@ -1,0 +1,45 @@
+"""``python -m examples.homeiq.devices``: what a device can do."""
+
+from pathlib import Path
+
+from examples.homeiq.data import open_records
+from examples.homeiq.house import MODELS
+from examples.homeiq.rows import Capabilities, DeviceRow
+from examples.homeiq.seed import STATES
+from examples.homeiq.writing import SERVICES
+from examples.records import Records
+from examples.serving import arguments, reads, serve, server_of
+
+PORT = 8028
+
+
+class Devices:
+    """Tools about what devices are able to do."""
+
+    def __init__(self, records: Records) -> None:
+        self._records = records
+
+    @reads
+    def get_device_capabilities(self, entity_id: str) -> Capabilities:
+        """Model, possible states, services and unit of one device, and whether it can be controlled at all."""
+        device = self._records.one(
+            DeviceRow, "SELECT entity_id, name, domain, area, unit FROM devices WHERE entity_id = :entity", entity=entity_id
+        )
+        domain = device["domain"]
+        services = sorted({service for (owner, _), service in SERVICES.items() if owner == domain})
+        return {
+            "entity_id": entity_id,
+            "domain": domain,
+            "model": MODELS[domain],
+            "states": list(STATES.get(domain, ())),
+            "services": services,
+            "unit": device["unit"],
+            "is_controllable": bool(services),
+        }
+
+
+if __name__ == "__main__":
+    parser = arguments("HomeIQ: device intelligence", port=PORT)
+    parser.add_argument("--db", type=Path, help="another database of the same form")
+    chosen = parser.parse_args()
+    serve(server_of("homeiq-devices", Devices(open_records(chosen.db))), chosen.http)

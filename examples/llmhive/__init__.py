@@ -1,0 +1,1 @@
+"""LLMHive: an application that embeds Gristmill instead of talking to it over MCP."""

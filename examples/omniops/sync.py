@@ -1,0 +1,81 @@
+"""The supplier's feed and our catalogue: what is new, changed and gone."""
+
+import json
+from collections.abc import Iterator
+
+from examples.omniops.rows import FeedRow, Product, SyncSummary
+from examples.records import Records
+from examples.serving import reads, writes
+
+PAGE = 250
+_FIELDS = ("name", "description", "category", "brand", "price")
+
+
+class Sync:
+    """Tools about the supplier's feed."""
+
+    def __init__(self, records: Records) -> None:
+        self._records = records
+
+    @reads
+    def list_feed(self, since: str, offset: int = 0, limit: int = PAGE) -> list[FeedRow]:
+        """A page of the supplier's products that changed since a day, in order of SKU; an empty page is the end."""
+        return self._records.rows(
+            FeedRow,
+            """SELECT sku, name, description, category, brand, price, updated_at, is_gone FROM feed WHERE updated_at > :since
+               ORDER BY sku LIMIT :limit OFFSET :offset""",
+            since=since, limit=min(limit, 1_000), offset=offset,
+        )  # fmt: skip
+
+    @reads
+    def get_products_by_sku(self, skus: list[str]) -> list[Product]:
+        """Products of our own catalogue by their SKUs (at most 1,000); those we do not have are left out."""
+        return self._records.rows(
+            Product,
+            """SELECT sku, name, description, category, brand, price, updated_at FROM products
+               WHERE sku IN (SELECT value FROM json_each(:skus)) ORDER BY sku""",
+            skus=json.dumps(skus[:1_000]),
+        )  # fmt: skip
+
+    @writes
+    def sync_products(self, last_sync: str, apply: bool = False) -> SyncSummary:
+        """Compare our catalogue with the supplier's changes since the last sync; with apply, write the difference to ours."""
+        counts = {"added": 0, "changed": 0, "removed": 0, "unchanged": 0}
+        for row, known in self._pairs(last_sync):
+            kind = _difference(row, known)
+            counts[kind] += 1
+            if apply and kind != "unchanged":
+                self._write(row)
+        return {
+            "checked": sum(counts.values()),
+            "added": counts["added"],
+            "changed": counts["changed"],
+            "removed": counts["removed"],
+            "unchanged": counts["unchanged"],
+            "applied": apply,
+        }
+
+    def _pairs(self, since: str) -> Iterator[tuple[FeedRow, Product | None]]:
+        """The feed page by page, each product beside ours, so that memory stays small however long the feed is."""
+        offset = 0
+        while page := self.list_feed(since, offset):
+            ours = {product["sku"]: product for product in self.get_products_by_sku([row["sku"] for row in page])}
+            yield from ((row, ours.get(row["sku"])) for row in page)
+            offset += len(page)
+
+    def _write(self, row: FeedRow) -> None:
+        if row["is_gone"]:
+            self._records.change("DELETE FROM products WHERE sku = :sku", sku=row["sku"])
+        else:
+            self._records.change(
+                "INSERT OR REPLACE INTO products VALUES (:sku, :name, :description, :category, :brand, :price, :updated_at)",
+                **{name: value for name, value in row.items() if name != "is_gone"},
+            )
+
+
+def _difference(row: FeedRow, known: Product | None) -> str:
+    if row["is_gone"]:
+        return "removed" if known else "unchanged"
+    if known is None:
+        return "added"
+    return "changed" if any(row[field] != known[field] for field in _FIELDS) else "unchanged"
