@@ -89,7 +89,7 @@ def _rooms(
     config: Config, trusted: frozenset[str], upstreams: Upstreams, library: Library, durable: Durable, pool: Pool, kept: Kept,
     *, serving: bool,
 ) -> Rooms:  # fmt: skip
-    keeping, policy, shields = durable.keeping, Policy.of(config.policy), Shields(config)
+    keeping, policy, shields = durable.keeping, Policy.of(config.policy), Shields(config, durable.keeping.sources)
     discovery = Discovery(upstreams, library)
     session = AnswerSession(keeping, library.find, lambda call: call.tenant)
     desk = Desk(
@@ -107,7 +107,7 @@ def _rooms(
         config=config, pool=pool, kept=kept, keeping=keeping, upstreams=upstreams, library=library, discovery=discovery,
         broker=broker, desk=desk, checks=Checks(library, upstreams, keeping.workspaces, site, config.guard),
         spent=durable.spent,
-        present=Presenter(config=config.shaping, place=partial(_place, keeping), masks=config.mask.mode != "off"),
+        present=Presenter(config=config.shaping, place=partial(_place, keeping, shields), masks=config.mask.mode != "off"),
         recorder=Recorder(
             audit=durable.audit, note=desk.note, accounts=Accounts(durable.spent, lambda: library.catalog, SURFACE_TOKENS),
             metrics=Metrics(pool.states) if serving and config.records.metrics else NoMetrics(), anomalies=Anomalies(),
@@ -117,10 +117,11 @@ def _rooms(
     )  # fmt: skip
 
 
-async def _place(keeping: Keeping, run: Run, session: str) -> Save:
+async def _place(keeping: Keeping, shields: Shields, run: Run, session: str) -> Save:
     """Where a run leaves what is too much to go back: the files of its session, or of one named after it."""
     execution = run.execution
     files = keeping.files(await keeping.sessions.open(session, execution.tenant, execution.caller))
+    await shields.inherit(run, session)
     return lambda path, content: files.write(path, content).path
 
 
