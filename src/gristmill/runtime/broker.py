@@ -22,7 +22,6 @@ from gristmill.runtime.recorder import ExecutionRecord, Record
 from gristmill.runtime.replay import Replay
 from gristmill.runtime.run import Run
 
-
 RESERVED = frozenset((SERVER,))
 
 

@@ -35,6 +35,7 @@ from gristmill.runtime.present import Presenter, Save
 from gristmill.runtime.recorder import Recorder
 from gristmill.runtime.rooms import Rooms
 from gristmill.runtime.run import Run
+from gristmill.runtime.searches import Searches
 from gristmill.runtime.shields import Shields
 from gristmill.sandbox.base import Pool
 from gristmill.sandbox.kept import KeepRules, Kept
@@ -96,8 +97,11 @@ def _rooms(
         store=durable.store, journal=durable.journal, approvals=durable.approvals, redactors=durable.redactors, policy=policy,
         sessions=keeping.sessions,
     )  # fmt: skip
+    accounts = Accounts(durable.spent, lambda: library.catalog, SURFACE_TOKENS)
+    searches = Searches(audit=durable.audit, accounts=accounts, redactors=durable.redactors, clock=time.time)
     broker = Broker(
-        upstreams=upstreams, library=library, session=session, discovery=AnswerDiscovery(discovery, session.skills_of),
+        upstreams=upstreams, library=library, session=session,
+        discovery=AnswerDiscovery(discovery, session.skills_of, searches.by_code),
         policy=policy, quota=Quota(config.quota, time.monotonic), journal=durable.journal, cache=Cache(), checker=Checker(),
         trusted=trusted, note=desk.note, masks=shields.masks, flows=shields.flows,
         known=known_tools(config, upstreams, library),
@@ -106,10 +110,10 @@ def _rooms(
     return Rooms(
         config=config, pool=pool, kept=kept, keeping=keeping, upstreams=upstreams, library=library, discovery=discovery,
         broker=broker, desk=desk, checks=Checks(library, upstreams, keeping.workspaces, site, config.guard),
-        spent=durable.spent,
+        spent=durable.spent, shields=shields, searches=searches,
         present=Presenter(config=config.shaping, place=partial(_place, keeping, shields), masks=config.mask.mode != "off"),
         recorder=Recorder(
-            audit=durable.audit, note=desk.note, accounts=Accounts(durable.spent, lambda: library.catalog, SURFACE_TOKENS),
+            audit=durable.audit, note=desk.note, accounts=accounts,
             metrics=Metrics(pool.states) if serving and config.records.metrics else NoMetrics(), anomalies=Anomalies(),
             wait=serving,
         ),

@@ -64,6 +64,18 @@ class Shields:
             await self._sources.note(run.space, (tool,))
         seen.noted.add(tool)
 
+    async def branch(self, space: str, new: str) -> None:
+        """A branch of a session holds what the session has seen."""
+        seen = self._seen.get(space)
+        if self._deny and seen is not None:
+            self._seen[new] = seen
+        if self._deny and (tools := await self._sources.seen(space)):
+            await self._sources.note(new, tools)
+
+    def forget(self, space: str) -> None:
+        """A session has ended."""
+        self._seen.pop(space, None)
+
     async def inherit(self, run: Run, session: str) -> None:
         """What a run without a session leaves behind lies in one named after it, which has seen the same."""
         seen = self._seen.get(_scope(run))

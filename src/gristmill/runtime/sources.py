@@ -1,4 +1,4 @@
-"""Whose values a session has seen, as far as flow rules ask. Values are remembered in memory only; that they were seen, for good."""
+"""Whose values a session has seen, as far as flow rules ask: the values are remembered in memory only, this for good."""
 
 from collections.abc import Callable, Sequence
 
