@@ -16,6 +16,7 @@ from gristmill.guard.quota import Quota
 from gristmill.ledger.anomaly import Anomalies
 from gristmill.ledger.metrics import Metrics, NoMetrics
 from gristmill.ledger.savings import SURFACE_TOKENS
+from gristmill.ledger.trace import NoTraces, open_traces
 from gristmill.model import Isolation
 from gristmill.runtime.account import Accounts
 from gristmill.runtime.answer import AnswerDiscovery
@@ -30,6 +31,7 @@ from gristmill.runtime.discover import Discovery
 from gristmill.runtime.durable import Durable, open_durable
 from gristmill.runtime.keeping import Keeping
 from gristmill.runtime.library import Library
+from gristmill.runtime.notices import Notices
 from gristmill.runtime.opening import by_server, known_tools, open_discovery, open_library, open_servers, state_folder
 from gristmill.runtime.present import Presenter, Save
 from gristmill.runtime.recorder import Recorder
@@ -72,7 +74,9 @@ async def open_rooms(
         ConfigError: a package that code may import is not installed.
         StoreUnavailable: what must be kept cannot be.
     """
-    callers = Callers(emit, ask)
+    # Looking at every definition costs something: a gateway that stays does it, a single run does not.
+    notices = Notices(time.time)
+    callers = Callers(emit, ask, notices if serving else ignore)
     async with (
         open_servers(config, tools, callers) as upstreams,
         open_library(config, upstreams, callers) as library,
@@ -80,6 +84,7 @@ async def open_rooms(
         (open_sandboxes or _sandboxes)(config) as (pool, kept),
     ):
         rooms = _rooms(config, frozenset(by_server(tools)), upstreams, library, durable, pool, kept, serving=serving)
+        notices.open(rooms.recorder.noticed)
         try:
             yield replace(rooms, callers=callers)
         finally:
@@ -99,12 +104,13 @@ def _rooms(
     )  # fmt: skip
     accounts = Accounts(durable.spent, lambda: library.catalog, SURFACE_TOKENS)
     searches = Searches(audit=durable.audit, accounts=accounts, redactors=durable.redactors, clock=time.time)
+    metrics = Metrics(pool.states) if serving and config.records.metrics else NoMetrics()
     broker = Broker(
         upstreams=upstreams, library=library, session=session,
         discovery=AnswerDiscovery(discovery, session.skills_of, searches.by_code),
-        policy=policy, quota=Quota(config.quota, time.monotonic), journal=durable.journal, cache=Cache(), checker=Checker(),
-        trusted=trusted, note=desk.note, masks=shields.masks, flows=shields.flows,
-        known=known_tools(config, upstreams, library),
+        policy=policy, quota=Quota(config.quota, time.monotonic), journal=durable.journal, checker=Checker(),
+        cache=Cache(tell=lambda hit: metrics.cached(hit=hit)), trusted=trusted, note=desk.note, masks=shields.masks,
+        flows=shields.flows, known=known_tools(config, upstreams, library),
     )  # fmt: skip
     site = site_of(config.sandbox.venv, config.sandbox.packages, config.state_dir)
     return Rooms(
@@ -114,8 +120,7 @@ def _rooms(
         present=Presenter(config=config.shaping, place=partial(_place, keeping, shields), masks=config.mask.mode != "off"),
         recorder=Recorder(
             audit=durable.audit, note=desk.note, accounts=accounts,
-            metrics=Metrics(pool.states) if serving and config.records.metrics else NoMetrics(), anomalies=Anomalies(),
-            wait=serving,
+            metrics=metrics, anomalies=Anomalies(), traces=open_traces() if config.records.traces else NoTraces(), wait=serving,
         ),
         differences=Differences(upstreams=upstreams, library=library, decide=broker.decide),
     )  # fmt: skip
