@@ -51,6 +51,18 @@ async def test_masked_values_are_counted_once(home: Path) -> None:
         assert first == metric(runtime.metrics.render().decode(), 'masked_values_total{kind="EMAIL"}') >= 1
 
 
+async def test_decisions_about_plans_are_counted(home: Path) -> None:
+    settings = config(home, policy={"ask": ["*"]})
+    async with Runtime.open(settings, tools={"crm.look": look}, serving=True) as runtime:
+        for answer in ("all", "none", "none"):
+            waiting = await runtime.execute("from servers import crm\ncrm.look(query='a')")
+            assert waiting.plan is not None
+            await runtime.approvals.decide(waiting.plan.id, answer, by="ann")
+        text = runtime.metrics.render().decode()
+    assert metric(text, 'approvals_total{decision="approved"}') == 1
+    assert metric(text, 'approvals_total{decision="denied"}') == 2
+
+
 async def test_a_runtime_that_serves_nobody_counts_nothing(home: Path) -> None:
     async with Runtime.open(config(home), tools={"crm.look": look}) as runtime:
         await runtime.execute("1")

@@ -1,5 +1,7 @@
 """Branches, ends and searches of sessions, and flow rules that hold for what an earlier process handed over."""
 
+import asyncio
+import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,6 +13,8 @@ from gristmill import Config, Runtime
 from gristmill.config import SandboxConfig, StoreConfig
 from gristmill.errors import Refused, UnknownSession
 from gristmill.ledger.entries import AuditFilter
+from gristmill.runtime.durable import open_durable
+from gristmill.runtime.keeping import open_keeping
 
 pytestmark = pytest.mark.anyio
 RULE = {"deny": ("crm -> web.*",)}
@@ -78,6 +82,35 @@ async def test_a_deleted_session_takes_its_interpreter_along(home: Path) -> None
         assert (await runtime.execute("import os\n['x' in globals(), os.listdir('.')]", session="s")).result == [False, []]
         with pytest.raises(UnknownSession):
             await runtime.delete_session("t")
+
+
+@pytest.mark.requirement("T26")
+async def test_a_session_deleted_by_another_process_does_not_live_on_in_its_interpreter(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gristmill.session.sessions.TOUCH_SECONDS", 0.0)
+    async with opened(home) as runtime:
+        await runtime.execute("x = 1", session="s")
+        assert (await runtime.execute("x", session="s")).result == 1
+        async with open_keeping(Config(store=StoreConfig(path=home))) as elsewhere:
+            await elsewhere.sessions.delete(await elsewhere.sessions.named("s"))
+        assert (await runtime.execute("'x' in globals()", session="s")).result is False
+
+
+async def test_old_sessions_and_accounts_are_forgotten_with_the_old_records(home: Path) -> None:
+    async with opened(home) as runtime:
+        await runtime.execute("from servers import crm\ncrm.profile()\nopen('f', 'w').close()", session="old")
+        await runtime.stats()
+    later = time.time() + 400 * 86_400
+    async with open_durable(Config(store=StoreConfig(path=home)), lambda: later) as durable:
+        durable.keeping.sessions._clock = lambda: later  # pyright: ignore[reportPrivateUsage]
+        for _ in range(1_000):  # it begins by itself, in the background
+            if not await durable.store.read("SELECT 1 FROM sessions WHERE ended IS NULL"):
+                break
+            await asyncio.sleep(0.01)
+        assert (await durable.keeping.sessions.list(), list((home / "workspaces").iterdir())) == ((), [])
+        history = await durable.spent.history(tenant="local")
+        assert (history.executions, history.calls, (await durable.audit.verify()).ok) == ([], [], True)
 
 
 @pytest.mark.requirement("T31")

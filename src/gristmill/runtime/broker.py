@@ -53,7 +53,7 @@ class Broker:
         """
         layers = (
             Record(record),
-            KeepOnce(run, self.session, Replay(run, self.journal, RESERVED)),
+            KeepOnce(run, self.session, Replay(run, self.journal, self.note, RESERVED)),
             self.discovery,
             ProperNames(self.library.find, self.library.listed),
             CheckArguments(self.library.find, self.checker, run.reveal, run.refers),

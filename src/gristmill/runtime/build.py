@@ -100,11 +100,12 @@ def _rooms(
     session = AnswerSession(keeping, library.find, lambda call: call.tenant)
     desk = Desk(
         store=durable.store, journal=durable.journal, approvals=durable.approvals, redactors=durable.redactors, policy=policy,
-        sessions=keeping.sessions,
+        sessions=keeping.sessions, ended=partial(_end, kept, shields),
     )  # fmt: skip
     accounts = Accounts(durable.spent, lambda: library.catalog, SURFACE_TOKENS)
     searches = Searches(audit=durable.audit, accounts=accounts, redactors=durable.redactors, clock=time.time)
     metrics = Metrics(pool.states) if serving and config.records.metrics else NoMetrics()
+    durable.decided.listeners.append(lambda approval: metrics.approved(approval.standing))
     broker = Broker(
         upstreams=upstreams, library=library, session=session,
         discovery=AnswerDiscovery(discovery, session.skills_of, searches.by_code),
@@ -124,6 +125,12 @@ def _rooms(
         ),
         differences=Differences(upstreams=upstreams, library=library, decide=broker.decide),
     )  # fmt: skip
+
+
+async def _end(kept: Kept, shields: Shields, space: str) -> None:
+    """A session was ended, maybe by another process: what is kept of it here goes."""
+    await kept.drop(space)
+    shields.forget(space)
 
 
 async def _place(keeping: Keeping, shields: Shields, run: Run, session: str) -> Save:

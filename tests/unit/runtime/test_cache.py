@@ -82,7 +82,8 @@ def test_reads_are_counted_as_hits_and_misses() -> None:
     async def test() -> None:
         told: list[bool] = []
         server, call = Server(), _layer(Cache(tell=told.append), seconds=10.0)
-        both = asyncio.gather(call(server, number=1), call(server, number=2))
+        both = asyncio.create_task(_answered(call(server, number=1), call(server, number=2)))
+        await asyncio.sleep(0)
         await asyncio.sleep(0)
         server.go.set()
         assert (await both, await call(server, number=3), told) == ([1, 1], 1, [False, True, True])
