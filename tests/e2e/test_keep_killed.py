@@ -70,7 +70,7 @@ def killed(home: Path, turn: int) -> list[dict[str, object]]:
     return [json.loads(line) for line in lines if line.endswith("\n")]
 
 
-@pytest.mark.requirement("T49")
+@pytest.mark.requirement("P14", "T49")
 def test_a_gateway_killed_under_load_keeps_all_that_it_acknowledged_and_its_chain_whole(home: Path) -> None:
     heard = [word for turn in range(ROUNDS) for word in killed(home, turn)]
     assert len(heard) >= 8 * ROUNDS

@@ -50,6 +50,7 @@ def config(home: Path) -> Config:
 
 
 @needs_tokens
+@pytest.mark.requirement("P11")
 async def test_ten_thousand_rows_are_filtered_for_less_than_a_hundredth_of_their_tokens(home: Path) -> None:
     assert count_tokens is not None
     code = """
@@ -76,6 +77,7 @@ late = [row for row in crm.orders(count=10_000) if row["state"] == "late" and ro
 
 
 @pytest.mark.parametrize("session", ["s", None])
+@pytest.mark.requirement("P12")
 async def test_twenty_megabytes_are_used_whole_by_the_next_execution_and_never_go_back(home: Path, session: str | None) -> None:
     async with Runtime.open(config(home), tools={"crm.blob": blob}) as runtime:
         first = await runtime.execute(f"from servers import crm\ncrm.blob(size={BYTES})", session=session)
