@@ -12,7 +12,7 @@ from gristmill.config import SandboxConfig
 from gristmill.ledger.entries import AuditFilter
 from tests.integration.store.conftest import Place
 
-pytestmark = [pytest.mark.anyio, pytest.mark.requirement("P16")]
+pytestmark = pytest.mark.anyio
 
 
 def find(query: str) -> str:
@@ -52,8 +52,11 @@ async def value(runtime: Runtime, code: str, **options: Any) -> Any:
     return outcome.result
 
 
+@pytest.mark.requirement("P16")
 async def test_a_plan_is_decided_and_the_run_resumed_after_a_restart(home: Path, place: Place) -> None:
-    code = "from servers import crm\nfrom session import kv\nkv['n'] = kv.get('n', 0) + 1\ncrm.find(query='a')\ncrm.write(text='x')"
+    code = (
+        "from servers import crm\nfrom session import kv\nkv['n'] = kv.get('n', 0) + 1\ncrm.find(query='a')\ncrm.write(text='x')"
+    )
     async with opened(home, place) as runtime:
         waiting = await runtime.execute(code, session="s")
         assert (waiting.status, written) == ("awaiting_approval", [])
@@ -71,7 +74,9 @@ async def test_a_plan_is_decided_and_the_run_resumed_after_a_restart(home: Path,
 
 
 async def test_sessions_values_skills_and_files_are_there_after_a_restart(home: Path, place: Place) -> None:
-    save = "def twice(n: int) -> int:\n    'Double a number.'\n    return n * 2\nfrom skills import save\nfrom session import kv\n"
+    save = (
+        "def twice(n: int) -> int:\n    'Double a number.'\n    return n * 2\nfrom skills import save\nfrom session import kv\n"
+    )
     async with opened(home, place) as runtime:
         await value(runtime, f"{save}kv['k'] = [1, None]\nopen('f', 'w').write('x')\nsave(twice, level='user')", session="s")
     async with opened(home, place) as runtime:

@@ -23,7 +23,7 @@ class NothingSeen(Sources):
     def __init__(self) -> None:
         pass
 
-    async def seen(self, scope: str) -> tuple[str, ...]:  # noqa: ARG002 - the signature of the real one
+    async def seen(self, scope: str) -> tuple[str, ...]:
         return ()
 
 
