@@ -1,5 +1,6 @@
 """The whole gateway on both stores: sessions, values, skills, approvals, the journal, the audit and the accounts."""
 
+import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -39,7 +40,8 @@ def home(state: Path, request: pytest.FixtureRequest) -> Path:
 
 @asynccontextmanager
 async def opened(home: Path, place: Place, **sections: Any) -> AsyncGenerator[Runtime]:
-    store = {"path": home} if place.url is None else {"path": home, "url": place.url}
+    store = {"path": home} if place.url is None else {"path": home, "url": "${env:GRISTMILL_TEST_STORE}"}
+    os.environ["GRISTMILL_TEST_STORE"] = place.url or ""
     policy = {"allow": ["crm.find"], "ask": ["crm.write"]}
     config = Config.model_validate({"sandbox": SandboxConfig(warm=0), "store": store, "policy": policy, **sections})
     async with Runtime.open(config, tools={"crm.find": find, "crm.write": write}, serving=True) as runtime:
