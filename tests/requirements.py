@@ -90,4 +90,10 @@ REQUIREMENTS = (
     Requirement("P8", "issue 4", "all writes of a run are one question, and where the plan cannot go on it says so"),
     Requirement("P9", "issue 4", "a mended program goes on without repeating a call that succeeded"),
     Requirement("P10", "issue 4", "one program joins what several servers know"),
+    Requirement("P11", "issue 5", "ten thousand rows are filtered for less than a hundredth of their tokens"),
+    Requirement("P12", "issue 5", "a result of 20 MB is used whole by the next execution and never enters the context"),
+    Requirement("P13", "issue 5", "full, read-only or locked, the store loses nothing acknowledged and says what is wrong"),
+    Requirement("P14", "issue 5", "a gateway killed under load keeps what it acknowledged, in a chain that is whole"),
+    Requirement("P15", "issue 5", "a skill saved in one session is found and used in another after a restart"),
+    Requirement("P16", "issue 5", "the gateway does the same on SQLite and on PostgreSQL"),
 )

@@ -139,6 +139,10 @@ class BlockingRuntime(AbstractContextManager["BlockingRuntime"]):
         """As ``Runtime.fork_session``."""
         self._call("fork_session", session, branch)
 
+    def delete_session(self, session: str) -> None:
+        """As ``Runtime.delete_session``."""
+        self._call("delete_session", session)
+
     def drop_session(self, session: str) -> None:
         """As ``Runtime.drop_session``."""
         self._call("drop_session", session)

@@ -69,6 +69,7 @@ def value(outcome: Outcome) -> Any:
     return outcome.result
 
 
+@pytest.mark.requirement("P15")
 def test_a_skill_saved_in_one_session_is_found_and_used_in_another_after_a_restart(home: Path) -> None:
     async def test() -> None:
         async with opened(home) as runtime:

@@ -90,6 +90,10 @@ class Flows:
             if labels.holds(sent):
                 self._refuse(call, text, f"an argument holds a value that came from {rule.source}")
 
+    def is_source(self, tool: str) -> bool:
+        """Whether a rule is about what ``tool`` answers."""
+        return any(fnmatchcase(tool, source) for source in self._labels)
+
     def remember(self, tool: str, value: Json) -> None:
         """Note the values that ``tool`` answered with, if a rule is about it."""
         for source, labels in self._labels.items():

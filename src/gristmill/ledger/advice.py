@@ -90,7 +90,10 @@ def _miss(query: str, searches: Sequence[SearchRecord]) -> Advice:
 def _was_followed(search: SearchRecord, calls: Iterable[CallRecord]) -> bool:
     # Without a session callers cannot be told apart by it, so any later call of the same caller counts.
     return any(
-        call.tool in search.found and call.at >= search.at and (call.session, call.caller) == (search.session, search.caller)
+        call.tool in search.found
+        and call.at >= search.at
+        and call.caller == search.caller
+        and search.session in (None, call.session)
         for call in calls
     )
 

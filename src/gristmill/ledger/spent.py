@@ -84,6 +84,12 @@ _CALL = (
 _SEARCH = ("at", "session", "caller", "query", "found", "query_tokens", "answer_tokens", "in_code")
 
 
+def forget_spent(before: float) -> tuple[Statement, ...]:
+    """What is deleted when the records of that time are."""
+    tables = ("spent_executions", "spent_calls", "spent_searches")
+    return tuple((f"DELETE FROM {table} WHERE at < ?", (before,)) for table in tables)  # noqa: S608 - our own words
+
+
 def _insert(table: str, columns: tuple[str, ...], tenant: str, record: Any) -> Statement:
     marks = ", ".join("?" * (len(columns) + 1))
     sql = f"INSERT INTO {table} (tenant, {', '.join(columns)}) VALUES ({marks})"  # noqa: S608 - our own words

@@ -26,9 +26,13 @@ class NoTraces:
         yield _nobody
 
     @contextmanager
-    def call(self, tool: str, number: int) -> Generator[Ended]:  # noqa: ARG002
+    def call(self, tool: str, number: int, within: Any = None) -> Generator[Ended]:  # noqa: ARG002
         """The span of a tool call (``server.tool``); tell it the code of an error, if there was one."""
         yield _nobody
+
+    def here(self) -> Any:
+        """Where we are, for calls that are made elsewhere: ``within``."""
+        return None
 
 
 class Traces(NoTraces):
@@ -54,14 +58,14 @@ class Traces(NoTraces):
             yield ended
 
     @contextmanager
-    def call(self, tool: str, number: int) -> Generator[Ended]:
+    def call(self, tool: str, number: int, within: Any = None) -> Generator[Ended]:
         """The span of a tool call; an error of ours that passes is noted by its code."""
         from opentelemetry.trace import SpanKind
 
         server, _, name = tool.partition(".")
         given = {names.OPERATION: names.EXECUTE_TOOL, names.METHOD: names.TOOLS_CALL, names.TOOL_NAME: name}
         given |= {names.SERVER: server, names.TOOL_CALL_ID: str(number)}
-        with self._span(names.call_span(name), SpanKind.CLIENT, given) as span:
+        with self._span(names.call_span(name), SpanKind.CLIENT, given, within) as span:
 
             def ended(error: str) -> None:
                 if error:
@@ -69,10 +73,16 @@ class Traces(NoTraces):
 
             yield ended
 
+    def here(self) -> Any:
+        """The context of the span that is open now."""
+        from opentelemetry.context import get_current
+
+        return get_current()
+
     @contextmanager
-    def _span(self, name: str, kind: Any, given: dict[str, str]) -> "Generator[Span]":
+    def _span(self, name: str, kind: Any, given: dict[str, str], within: Any = None) -> "Generator[Span]":
         # Messages of exceptions may hold what tools answered, so the library must not record them by itself.
-        options: dict[str, Any] = {"record_exception": False, "set_status_on_exception": False}
+        options: dict[str, Any] = {"record_exception": False, "set_status_on_exception": False, "context": within}
         with self._tracer.start_as_current_span(name, kind=kind, attributes=given, **options) as span:
             try:
                 yield span

@@ -49,13 +49,30 @@ class MadeExecution:
         return len(self.code) + len(self.returned) + sum(len(call.arguments) + len(call.result) for call in self.calls)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MadeSearch:
+    """A search whose answer is still here to be counted."""
+
+    tenant: str
+    record: SearchRecord
+    answer: str
+
+    @property
+    def size(self) -> int:
+        """Characters to be counted."""
+        return len(self.record.query) + len(self.answer)
+
+
+Made = MadeExecution | MadeSearch
+
+
 class Accounts:
     """Counts in a thread, one execution after another, and keeps the numbers."""
 
     def __init__(self, spent: Spent, catalog: Callable[[], Catalog], surface_tokens: int) -> None:
         self._spent, self._catalog, self._surface = spent, catalog, surface_tokens
         self._definitions: tuple[str, Mapping[str, int]] = ("", {})
-        self._queue: asyncio.Queue[MadeExecution] = asyncio.Queue(WAITING)
+        self._queue: asyncio.Queue[Made] = asyncio.Queue(WAITING)
         self._bytes = 0
         self._count: Count | None = None
         self._worker: asyncio.Task[None] | None = None
@@ -64,21 +81,26 @@ class Accounts:
         """Count ``made``: at once where that costs nothing to speak of, and then what it saved is known; else soon."""
         if self._count is not None and made.size <= AT_ONCE and self._definitions[0] == self._catalog().version:
             return self._counted(made, self._count)
+        self._later(made)
+        return None
+
+    def search(self, tenant: str, record: SearchRecord, answer: str) -> None:
+        """Count a search and the answer that a model got: at once where the tokenizer is there already, else soon."""
+        made = MadeSearch(tenant=tenant, record=record, answer=answer)
+        if self._count is not None and made.size <= AT_ONCE:
+            self._counted_search(made, self._count)
+        else:
+            self._later(made)
+
+    def _later(self, made: Made) -> None:
         if self._queue.full() or self._bytes + made.size > WAITING_BYTES:
-            log.warning("execution %s is left out of the token accounts: too much waits to be counted", made.record.execution)
-            return None
+            what = f"execution {made.record.execution}" if isinstance(made, MadeExecution) else "a search"
+            log.warning("%s is left out of the token accounts: too much waits to be counted", what)
+            return
         self._bytes += made.size
         self._queue.put_nowait(made)
         if self._worker is None or self._worker.done():
             self._worker = asyncio.create_task(self._work())
-        return None
-
-    def search(self, tenant: str, record: SearchRecord, answer: str) -> None:
-        """A search is small: its tokens are counted where the tokenizer is there already, else with the next execution."""
-        count = self._count
-        if count is not None:
-            record = replace(record, query_tokens=count(record.query), answer_tokens=count(answer))
-        self._spent.note(tenant=tenant, search=record)
 
     async def settled(self) -> None:
         """Return when everything that was added is counted."""
@@ -93,12 +115,15 @@ class Accounts:
             finally:
                 self._bytes -= made.size
 
-    def _count_all(self, made: MadeExecution) -> None:
+    def _count_all(self, made: Made) -> None:
         self._count = self._count or token_counter()
         if self._count is None:
             return  # no tokenizer for this Python: nothing is guessed
         self._count_definitions(self._count)
-        self._counted(made, self._count)
+        if isinstance(made, MadeSearch):
+            self._counted_search(made, self._count)
+        else:
+            self._counted(made, self._count)
 
     def _count_definitions(self, count: Count) -> None:
         catalog = self._catalog()
@@ -107,6 +132,10 @@ class Accounts:
         tokens = {tool.key: count(json.dumps(definition(tool), separators=(",", ":"))) for tool in catalog}
         self._spent.defined(tokens)
         self._definitions = (catalog.version, tokens)
+
+    def _counted_search(self, made: MadeSearch, count: Count) -> None:
+        tokens = {"query_tokens": count(made.record.query), "answer_tokens": count(made.answer)}
+        self._spent.note(tenant=made.tenant, search=replace(made.record, **tokens))
 
     def _counted(self, made: MadeExecution, count: Count) -> int:
         execution = replace(

@@ -8,12 +8,13 @@ from typing import Any
 from gristmill.catalog.found import DetailLevel
 from gristmill.catalog.render import BUDGET_TOKENS
 from gristmill.model import Handler, Tool, ToolCall, ToolResult
-from gristmill.runtime.discover import Discovery, Language
+from gristmill.runtime.discover import Discovery, Found, Language
 from gristmill.runtime.learning import askers
 from gristmill.upstream.inproc import Inproc
 
 SkillsOf = Callable[[ToolCall], Awaitable[Sequence[Tool]]]
 """The skills that whoever makes a call can see, as tools."""
+Searched = Callable[[ToolCall, Found], Awaitable[None]]
 SERVER = "gristmill"
 """The reserved server: its keys never leave for an upstream."""
 NOTHING = "# nothing fits; list_servers() and list_tools(server) show what there is"
@@ -22,8 +23,9 @@ NOTHING = "# nothing fits; list_servers() and list_tools(server) show what there
 class AnswerDiscovery:
     """A layer that answers the keys of the reserved server and passes all others on."""
 
-    def __init__(self, discovery: Discovery, skills_of: SkillsOf | None = None) -> None:
-        self._discovery, self._skills_of = discovery, skills_of
+    def __init__(self, discovery: Discovery, skills_of: SkillsOf | None = None, searched: Searched | None = None) -> None:
+        """``searched`` hears what code searched for."""
+        self._discovery, self._skills_of, self._searched = discovery, skills_of, searched
         self._asking: ContextVar[ToolCall] = ContextVar("gristmill_discovery_call")
 
     async def __call__(self, call: ToolCall, proceed: Handler) -> ToolResult:
@@ -61,6 +63,8 @@ class AnswerDiscovery:
                 query, detail_level=detail_level, limit=limit, server=server, budget_tokens=budget_tokens,
                 skills=await self._skills(), who=askers(self._asking.get())[0],
             )  # fmt: skip
+            if self._searched is not None:
+                await self._searched(self._asking.get(), found)
             return found.text or NOTHING
 
         def list_servers() -> list[dict[str, Any]]:

@@ -2,14 +2,16 @@
 
 from collections.abc import Callable
 from contextvars import ContextVar
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any
 
 from gristmill.errors import Refused, UnknownTool
-from gristmill.model import Handler, Tool, ToolCall, ToolResult
+from gristmill.model import Decision, Handler, Layer, Tool, ToolCall, ToolResult
 from gristmill.runtime.answer import SERVER
 from gristmill.runtime.keeping import Keeping, skill_row
 from gristmill.runtime.names import Find
+from gristmill.runtime.run import Run
 from gristmill.session.sessions import LOCAL
 from gristmill.session.skill import Draft, Level, Scope, skills_as_tools
 from gristmill.upstream.inproc import Inproc
@@ -124,6 +126,32 @@ class AnswerSession:
         return skill_save, skill_source, skill_list, skill_versions, skill_delete
 
 
-NAMES = frozenset(
-    ("kv_get", "kv_set", "kv_delete", "kv_keys", "skill_save", "skill_source", "skill_list", "skill_versions", "skill_delete")
-)
+@dataclass(frozen=True, slots=True)
+class KeepOnce:
+    """A layer: a program that is run again for approvals finds its session as it was, and changes nothing in it twice."""
+
+    run: Run
+    session: AnswerSession
+    replay: Layer
+
+    async def __call__(self, call: ToolCall, proceed: Handler) -> ToolResult:
+        """Answer from the journal, wait with what waits already, or answer and write down.
+
+        Raises:
+            Refused: there is no session, or what was asked is not allowed.
+            NotFound: no such skill.
+            LimitExceeded: the session keeps too much.
+        """
+        server, _, name = call.tool.partition(".")
+        if server != SERVER or name not in NAMES:
+            return await proceed(call)
+        run, before = self.run, self.run.before(call)
+        decision = run.decisions[call.id] = Decision(effect="allow", rule="session", read_only=name not in CHANGES)
+        is_known = before is not None and before.state == "done"
+        if (run.planned or run.dry_run) and name in CHANGES and not is_known:
+            return ToolResult(value=None, planned=run.plan(call, decision, needs_approval=False, was_lost=False))
+        return await self.replay(call, partial(self.session, proceed=proceed))
+
+
+CHANGES = frozenset(("kv_set", "kv_delete", "skill_save", "skill_delete"))
+NAMES = CHANGES | {"kv_get", "kv_keys", "skill_source", "skill_list", "skill_versions"}

@@ -5,14 +5,13 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from gristmill.catalog.validate import Checker
-from gristmill.guard.flows import FlowLayer
 from gristmill.guard.mask_layer import MaskLayer
 from gristmill.guard.policy import Policy
 from gristmill.guard.quota import Quota
 from gristmill.ledger.journal import Journal
 from gristmill.model import Decision, Handler, Layer, Tool, ToolCall
-from gristmill.runtime.answer import AnswerDiscovery
-from gristmill.runtime.answer_session import AnswerSession
+from gristmill.runtime.answer import SERVER, AnswerDiscovery
+from gristmill.runtime.answer_session import AnswerSession, KeepOnce
 from gristmill.runtime.arguments import CheckArguments
 from gristmill.runtime.cache import Cache, UseAgain
 from gristmill.runtime.decide import Decide
@@ -22,6 +21,8 @@ from gristmill.runtime.names import ProperNames
 from gristmill.runtime.recorder import ExecutionRecord, Record
 from gristmill.runtime.replay import Replay
 from gristmill.runtime.run import Run
+
+RESERVED = frozenset((SERVER,))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +43,7 @@ class Broker:
     note: Callable[[Run, str], None]
     """Keeps what is needed to take a run up again."""
     masks: Callable[[Run], MaskLayer | None]
-    flows: Callable[[Run], FlowLayer | None]
+    flows: Callable[[Run], Layer | None]
     known: KnownTools = field(default_factory=KnownTools)
 
     def layers(self, run: Run, record: ExecutionRecord) -> tuple[Layer, ...]:
@@ -52,7 +53,7 @@ class Broker:
         """
         layers = (
             Record(record),
-            self.session,
+            KeepOnce(run, self.session, Replay(run, self.journal, self.note, RESERVED)),
             self.discovery,
             ProperNames(self.library.find, self.library.listed),
             CheckArguments(self.library.find, self.checker, run.reveal, run.refers),

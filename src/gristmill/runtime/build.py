@@ -16,6 +16,7 @@ from gristmill.guard.quota import Quota
 from gristmill.ledger.anomaly import Anomalies
 from gristmill.ledger.metrics import Metrics, NoMetrics
 from gristmill.ledger.savings import SURFACE_TOKENS
+from gristmill.ledger.trace import NoTraces, open_traces
 from gristmill.model import Isolation
 from gristmill.runtime.account import Accounts
 from gristmill.runtime.answer import AnswerDiscovery
@@ -30,11 +31,13 @@ from gristmill.runtime.discover import Discovery
 from gristmill.runtime.durable import Durable, open_durable
 from gristmill.runtime.keeping import Keeping
 from gristmill.runtime.library import Library
+from gristmill.runtime.notices import Notices
 from gristmill.runtime.opening import by_server, known_tools, open_discovery, open_library, open_servers, state_folder
 from gristmill.runtime.present import Presenter, Save
 from gristmill.runtime.recorder import Recorder
 from gristmill.runtime.rooms import Rooms
 from gristmill.runtime.run import Run
+from gristmill.runtime.searches import Searches
 from gristmill.runtime.shields import Shields
 from gristmill.sandbox.base import Pool
 from gristmill.sandbox.kept import KeepRules, Kept
@@ -71,7 +74,9 @@ async def open_rooms(
         ConfigError: a package that code may import is not installed.
         StoreUnavailable: what must be kept cannot be.
     """
-    callers = Callers(emit, ask)
+    # Looking at every definition costs something: a gateway that stays does it, a single run does not.
+    notices = Notices(time.time)
+    callers = Callers(emit, ask, notices if serving else ignore)
     async with (
         open_servers(config, tools, callers) as upstreams,
         open_library(config, upstreams, callers) as library,
@@ -79,6 +84,7 @@ async def open_rooms(
         (open_sandboxes or _sandboxes)(config) as (pool, kept),
     ):
         rooms = _rooms(config, frozenset(by_server(tools)), upstreams, library, durable, pool, kept, serving=serving)
+        notices.open(rooms.recorder.noticed)
         try:
             yield replace(rooms, callers=callers)
         finally:
@@ -89,38 +95,49 @@ def _rooms(
     config: Config, trusted: frozenset[str], upstreams: Upstreams, library: Library, durable: Durable, pool: Pool, kept: Kept,
     *, serving: bool,
 ) -> Rooms:  # fmt: skip
-    keeping, policy, shields = durable.keeping, Policy.of(config.policy), Shields(config)
+    keeping, policy, shields = durable.keeping, Policy.of(config.policy), Shields(config, durable.keeping.sources)
     discovery = Discovery(upstreams, library)
     session = AnswerSession(keeping, library.find, lambda call: call.tenant)
     desk = Desk(
         store=durable.store, journal=durable.journal, approvals=durable.approvals, redactors=durable.redactors, policy=policy,
-        sessions=keeping.sessions,
+        sessions=keeping.sessions, ended=partial(_end, kept, shields),
     )  # fmt: skip
+    accounts = Accounts(durable.spent, lambda: library.catalog, SURFACE_TOKENS)
+    searches = Searches(audit=durable.audit, accounts=accounts, redactors=durable.redactors, clock=time.time)
+    metrics = Metrics(pool.states) if serving and config.records.metrics else NoMetrics()
+    durable.decided.listeners.append(lambda approval: metrics.approved(approval.standing))
     broker = Broker(
-        upstreams=upstreams, library=library, session=session, discovery=AnswerDiscovery(discovery, session.skills_of),
-        policy=policy, quota=Quota(config.quota, time.monotonic), journal=durable.journal, cache=Cache(), checker=Checker(),
-        trusted=trusted, note=desk.note, masks=shields.masks, flows=shields.flows,
-        known=known_tools(config, upstreams, library),
+        upstreams=upstreams, library=library, session=session,
+        discovery=AnswerDiscovery(discovery, session.skills_of, searches.by_code),
+        policy=policy, quota=Quota(config.quota, time.monotonic), journal=durable.journal, checker=Checker(),
+        cache=Cache(tell=lambda hit: metrics.cached(hit=hit)), trusted=trusted, note=desk.note, masks=shields.masks,
+        flows=shields.flows, known=known_tools(config, upstreams, library),
     )  # fmt: skip
     site = site_of(config.sandbox.venv, config.sandbox.packages, config.state_dir)
     return Rooms(
         config=config, pool=pool, kept=kept, keeping=keeping, upstreams=upstreams, library=library, discovery=discovery,
         broker=broker, desk=desk, checks=Checks(library, upstreams, keeping.workspaces, site, config.guard),
-        spent=durable.spent,
-        present=Presenter(config=config.shaping, place=partial(_place, keeping), masks=config.mask.mode != "off"),
+        spent=durable.spent, shields=shields, searches=searches,
+        present=Presenter(config=config.shaping, place=partial(_place, keeping, shields), masks=config.mask.mode != "off"),
         recorder=Recorder(
-            audit=durable.audit, note=desk.note, accounts=Accounts(durable.spent, lambda: library.catalog, SURFACE_TOKENS),
-            metrics=Metrics(pool.states) if serving and config.records.metrics else NoMetrics(), anomalies=Anomalies(),
-            wait=serving,
+            audit=durable.audit, note=desk.note, accounts=accounts,
+            metrics=metrics, anomalies=Anomalies(), traces=open_traces() if config.records.traces else NoTraces(), wait=serving,
         ),
         differences=Differences(upstreams=upstreams, library=library, decide=broker.decide),
     )  # fmt: skip
 
 
-async def _place(keeping: Keeping, run: Run, session: str) -> Save:
+async def _end(kept: Kept, shields: Shields, space: str) -> None:
+    """A session was ended, maybe by another process: what is kept of it here goes."""
+    await kept.drop(space)
+    shields.forget(space)
+
+
+async def _place(keeping: Keeping, shields: Shields, run: Run, session: str) -> Save:
     """Where a run leaves what is too much to go back: the files of its session, or of one named after it."""
     execution = run.execution
     files = keeping.files(await keeping.sessions.open(session, execution.tenant, execution.caller))
+    await shields.inherit(run, session)
     return lambda path, content: files.write(path, content).path
 
 

@@ -21,6 +21,8 @@ class Cache:
 
     clock: Callable[[], float] = time.monotonic
     hits: int = 0
+    tell: Callable[[bool], None] = lambda _hit: None
+    """Hears of every read, and whether it was answered from here."""
     _answers: OrderedDict[_Key, tuple[float, ToolResult]] = field(default_factory=OrderedDict[_Key, tuple[float, ToolResult]])
     _asked: dict[_Key, asyncio.Future[ToolResult]] = field(default_factory=dict[_Key, asyncio.Future[ToolResult]])
 
@@ -48,11 +50,17 @@ class Cache:
                 if not asked.cancelled():
                     raise
                 continue  # whoever asked gave up: that is no answer for us
-            self.hits += 1
+            self.hit()
             return result
         return await self._ask(key, ask)
 
+    def hit(self) -> None:
+        """An answer was used again."""
+        self.hits += 1
+        self.tell(True)
+
     async def _ask(self, key: _Key, ask: Callable[[], Awaitable[ToolResult]]) -> ToolResult:
+        self.tell(False)
         answer = self._asked[key] = asyncio.get_running_loop().create_future()
         try:
             result = await ask()
@@ -84,7 +92,7 @@ class UseAgain:
         seconds = decision.cache_seconds if decision else 0.0
         key = (call.session or self.run.root, call.caller, self.run.key(call).hash)
         if seconds and (known := self.cache.get(key)) is not None:
-            self.cache.hits += 1
+            self.cache.hit()
             return known
         result = await self.cache.once(key, lambda: proceed(call))
         if seconds and not result.is_error:

@@ -27,8 +27,9 @@ async def refuse_questions(request: InputRequest) -> InputAnswer:
 class Callers:
     """Passes what servers say to the execution that it is about, and to whoever opened the runtime."""
 
-    def __init__(self, emit: Emit = ignore, ask: Ask | None = None) -> None:
-        self._emit, self._ask = emit, ask
+    def __init__(self, emit: Emit = ignore, ask: Ask | None = None, notice: Emit = ignore) -> None:
+        """``notice`` hears what is told about definitions, whoever listens besides."""
+        self._emit, self._ask, self._notice = emit, ask, notice
         self._present: dict[str, _Caller] = {}
         self.on_listed: Callable[[], object] = bool
 
@@ -52,8 +53,12 @@ class Callers:
 
     @property
     def listener(self) -> Emit:
-        """Whoever opened the runtime."""
-        return self._emit
+        """Whoever opened the runtime, and whoever takes note."""
+        return self._emit if self._notice is ignore else self._tell
+
+    def _tell(self, event: Event) -> None:
+        self._notice(event)
+        self._emit(event)
 
     def emit(self, event: Event) -> None:
         """Pass an event on."""

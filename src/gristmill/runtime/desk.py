@@ -1,6 +1,7 @@
 """Where an execution is taken in: is it new or the continuation of another, what was decided, which masks belong to it."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
 
 from gristmill.errors import Refused
 from gristmill.guard.approvals import Approvals
@@ -13,6 +14,8 @@ from gristmill.runtime.run import CallKey, Recorded, Run
 from gristmill.session.sessions import Sessions
 from gristmill.store.base import Store
 
+HANDLES = 100_000
+"""Sessions whose handle is remembered; interpreters are kept for far fewer."""
 STOPPED = 500
 """Characters of why a plan stopped."""
 
@@ -27,6 +30,9 @@ class Desk:
     redactors: Redactors
     policy: Policy
     sessions: Sessions
+    ended: Callable[[str], Awaitable[None]]
+    """Drops what is kept of a session here."""
+    _handles: dict[str, str] = field(default_factory=dict[str, str])
 
     async def take_in(self, execution: Execution) -> Run:
         """The run that ``execution`` begins or takes up again.
@@ -100,7 +106,14 @@ class Desk:
     async def _space(self, execution: Execution) -> str | None:
         if execution.session is None:
             return None
-        return (await self.sessions.open(execution.session, execution.tenant, execution.caller)).key
+        session = await self.sessions.open(execution.session, execution.tenant, execution.caller)
+        if self._handles.setdefault(session.key, session.handle) != session.handle:
+            # Deleted or expired meanwhile, maybe in another process: nothing of it may live on under its name.
+            await self.ended(session.key)
+            self._handles[session.key] = session.handle
+        if len(self._handles) > HANDLES:
+            self._handles.pop(next(iter(self._handles)))
+        return session.key
 
     async def _redactor(self, space: str | None, execution: Execution, root: str) -> Redactor:
         scope = f"session {space}" if space is not None else f"run {root}"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from gristmill.config import Config
 from gristmill.config_mask import MaskConfig
 from gristmill.guard import approvals
-from gristmill.guard.approvals import Approvals
+from gristmill.guard.approvals import Approval, Approvals
 from gristmill.guard.detect import Detector, Findings
 from gristmill.ledger import journal as journals
 from gristmill.ledger import spent
@@ -51,6 +51,19 @@ class Durable:
     audit: Audit
     keeping: Keeping
     spent: Spent
+    decided: "Decided"
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """Whoever hears of decisions about plans; others may join."""
+
+    listeners: list[Callable[[Approval], None]]
+
+    def __call__(self, approval: Approval) -> None:
+        """Tell them all."""
+        for listener in self.listeners:
+            listener(approval)
 
 
 @asynccontextmanager
@@ -64,8 +77,12 @@ async def open_durable(config: Config, clock: Callable[[], float] = time.time) -
     key, known = ledger_key(config), credentials(config, os.environ) if config.servers else frozenset[str]()
     async with open_config_store(config, TABLES) as store:
         audit = Audit(store, key, config.state_dir, clock=clock)
-        journal, inbox = Journal(store, Seal(key), clock), Approvals(store, clock, decision_recorder(audit))
-        chores = Retention(store=store, journal=journal, approvals=inbox, audit=audit, rules=config.records, clock=clock)
+        decided = Decided([decision_recorder(audit)])
+        journal, inbox = Journal(store, Seal(key), clock), Approvals(store, clock, decided)
+        kept = keeping_over(store, config, derive(key, "skills"))
+        chores = Retention(
+            store=store, journal=journal, approvals=inbox, audit=audit, rules=config.records, clock=clock, others=(kept.prune,)
+        )
         forgetting = asyncio.create_task(chores.for_ever())
         try:
             yield Durable(
@@ -74,8 +91,9 @@ async def open_durable(config: Config, clock: Callable[[], float] = time.time) -
                 approvals=inbox,
                 redactors=Redactors(Detector(findings(config.mask, known)), store, key, clock),
                 audit=audit,
-                keeping=keeping_over(store, config, derive(key, "skills")),
+                keeping=kept,
                 spent=Spent(store),
+                decided=decided,
             )
         finally:
             forgetting.cancel()

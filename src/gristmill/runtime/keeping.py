@@ -1,5 +1,6 @@
 """What outlives executions, opened without a sandbox: the store, sessions, their files and values, skills."""
 
+import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -9,7 +10,9 @@ from gristmill.config import Config
 from gristmill.errors import LimitExceeded, NotFound
 from gristmill.ledger.keys import derive
 from gristmill.model import Limits, Tool
+from gristmill.runtime import sources
 from gristmill.runtime.records import ledger_key, open_config_store
+from gristmill.runtime.sources import Sources, forget_sources
 from gristmill.session import kv, sessions, skills
 from gristmill.session.files import READ_BYTES, Files, Quota, disk_usage
 from gristmill.session.kv import KeyValueRules, KeyValues, forget_values
@@ -20,7 +23,7 @@ from gristmill.session.skill_folder import export_skill, import_skill
 from gristmill.session.skill_source import read_source
 from gristmill.session.skills import SkillRules, Skills, forget_skills
 from gristmill.session.workspace import Workspaces
-from gristmill.store.base import Store
+from gristmill.store.base import Statement, Store
 
 __all__ = [
     "Keeping",
@@ -36,7 +39,7 @@ __all__ = [
 ]
 """What doors need stands here, so that they know the hall only."""
 
-TABLES = (*sessions.TABLES, *kv.TABLES, *skills.TABLES)
+TABLES = (*sessions.TABLES, *kv.TABLES, *skills.TABLES, *sources.TABLES)
 """What the rooms of this house need in the store; whoever opens the store passes them."""
 NOBODY = 65_534
 
@@ -50,6 +53,7 @@ class Keeping:
     skills: Skills
     workspaces: Workspaces
     quota: Quota
+    sources: Sources
 
     def files(self, session: SessionRecord) -> Files:
         """The files of a session, safe to touch from here. Blocking: use it in a thread."""
@@ -97,13 +101,19 @@ def keeping_over(store: Store, config: Config, key: bytes) -> Keeping:
             store,
             Retention(seconds=kept.days * 86_400, bytes_per_tenant=kept.total_mb << 20, sessions_per_tenant=kept.most),
             remove_files=spaces.remove,
-            forget=lambda handle: (*forget_values(handle), *forget_skills(handle)),
+            forget=_forget,
         ),
         values=KeyValues(store, KeyValueRules(bytes=kept.kv_bytes, keys=kept.kv_keys)),
         skills=Skills(store, SkillRules(**learnt.model_dump()), key),
         workspaces=spaces,
         quota=quota_of(config.sandbox.limits.values()),
+        sources=Sources(store, time.time),
     )
+
+
+def _forget(session: SessionRecord) -> tuple[Statement, ...]:
+    """What goes with a session besides its files."""
+    return (*forget_values(session.handle), *forget_skills(session.handle), *forget_sources(session.key))
 
 
 def quota_of(limits: Limits) -> Quota:

@@ -1,9 +1,12 @@
 """What happened goes on record: one record per execution and one per call in it, refusals and failures included."""
 
 import time
+from collections import Counter
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from types import TracebackType
+from typing import Any
 
 import msgspec
 
@@ -15,6 +18,7 @@ from gristmill.ledger.metrics import NoMetrics
 from gristmill.ledger.records import CallRecord
 from gristmill.ledger.records import ExecutionRecord as Counted
 from gristmill.ledger.text import sha256
+from gristmill.ledger.trace import Ended, NoTraces
 from gristmill.model import Handler, Json, Outcome, ToolCall, ToolResult
 from gristmill.runtime.account import Accounts, MadeCall, MadeExecution, returned_text
 from gristmill.runtime.answer import SERVER as RESERVED
@@ -31,12 +35,18 @@ class Recorder:
     accounts: Accounts
     metrics: NoMetrics
     anomalies: Anomalies
+    traces: NoTraces = field(default_factory=NoTraces)
     wait: bool = False
     clock: Callable[[], float] = time.time
 
     def execution(self, run: Run) -> "ExecutionRecord":
         """The record of one execution, to be entered."""
         return ExecutionRecord(self, run, self.clock())
+
+    def noticed(self, record: AuditRecord) -> None:
+        """Put something on record that belongs to no execution, and count it."""
+        self.metrics.noticed(record.rule or record.kind)
+        self.audit.record(record)
 
 
 @dataclass(slots=True)
@@ -49,6 +59,10 @@ class ExecutionRecord:
     finished: bool = False
     bytes: int = 0
     made: list[MadeCall] = field(default_factory=list[MadeCall])
+    _span: ExitStack = field(default_factory=ExitStack)
+    _ended: Ended | None = None
+    within: Any = None
+    """The span, for calls: a session's are read by a task that is older than the execution."""
 
     async def finish(self, run: Run, outcome: Outcome) -> Outcome:
         """Record how it ended, and what it cost."""
@@ -63,6 +77,9 @@ class ExecutionRecord:
             memory_mb=outcome.memory_mb,
             tokens_saved=outcome.tokens_saved,
         )
+        self._count_masks(run)
+        if self._ended is not None:
+            self._ended(outcome.status)
         self._notice(outcome)
         if self.recorder.wait:
             await self.recorder.audit.flush()
@@ -98,6 +115,14 @@ class ExecutionRecord:
         self._habits(call, tool, ending)
         if server != RESERVED and ending.status != "planned":
             self.made.append(_made(call, tool, ending, len(self.made), self.recorder.clock()))
+
+    def _count_masks(self, run: Run) -> None:
+        """A redactor may belong to several executions at once: what one of them has counted is not there for the next."""
+        if run.redactor is None:
+            return
+        counted, run.redactor.count = run.redactor.count, Counter()
+        for kind, count in counted.items():
+            self.recorder.metrics.masked(kind, count)
 
     def _habits(self, call: ToolCall, tool: str, ending: "Ending") -> None:
         """What is unusual for this session becomes a security record; nothing is refused for it."""
@@ -176,9 +201,13 @@ class ExecutionRecord:
         )
 
     def __enter__(self) -> "ExecutionRecord":
+        execution = self.run.execution
+        self._ended = self._span.enter_context(self.recorder.traces.execution(execution.id, execution.session))
+        self.within = self.recorder.traces.here()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._span.__exit__(kind, error, trace)
         if not self.finished:
             status = error.code if isinstance(error, Error) else "cancelled"
             self._record(status, str(error) if isinstance(error, Error) else None, (self.recorder.clock() - self.began) * 1000)
@@ -207,7 +236,10 @@ class Record:
         """Pass the call on and record what came of it."""
         began, ending = time.perf_counter(), Ending(status="cancelled")
         try:
-            result = await proceed(call)
+            with self.record.recorder.traces.call(call.tool, call.id, self.record.within) as ended:
+                result = await proceed(call)
+                if result.is_error:
+                    ended("tool_error")
             status = "planned" if result.planned is not None else "failed" if result.is_error else "ok"
             ending = Ending(status=status, result=_text(result), seconds=time.perf_counter() - began)
             return result

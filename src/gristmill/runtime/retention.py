@@ -2,14 +2,15 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from gristmill.config_records import RecordsConfig
-from gristmill.errors import StoreUnavailable
+from gristmill.errors import Error
 from gristmill.guard.approvals import Approvals
 from gristmill.ledger.audit import Audit
 from gristmill.ledger.journal import Journal
+from gristmill.ledger.spent import forget_spent
 from gristmill.store.base import Store, Transaction
 
 log = logging.getLogger(__name__)
@@ -33,13 +34,15 @@ class Retention:
     audit: Audit
     rules: RecordsConfig
     clock: Callable[[], float]
+    others: tuple[Callable[[], Awaitable[object]], ...] = ()
+    """What else is tidied up then."""
 
     async def for_ever(self) -> None:
         """Look every hour whether a day is over."""
         while True:
             try:
                 await self.once_a_day()
-            except StoreUnavailable as error:
+            except (Error, OSError) as error:
                 log.warning("old records could not be removed: %s", error)
             await asyncio.sleep(HOUR)
 
@@ -56,6 +59,9 @@ class Retention:
         await self.journal.shrink(rules.journal_mb << 20)
         if rules.audit_days:
             await self._audit(now - rules.audit_days * DAY)
+            await self.store.write(*forget_spent(now - rules.audit_days * DAY))
+        for other in self.others:
+            await other()
         return True
 
     async def _audit(self, before: float) -> None:

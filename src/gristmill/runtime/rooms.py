@@ -15,8 +15,11 @@ from gristmill.runtime.keeping import Keeping
 from gristmill.runtime.library import Library
 from gristmill.runtime.present import Presenter
 from gristmill.runtime.recorder import Recorder
+from gristmill.runtime.searches import Searches
+from gristmill.runtime.shields import Shields
 from gristmill.sandbox.base import Pool
 from gristmill.sandbox.kept import Kept
+from gristmill.session.sessions import SessionRecord
 from gristmill.upstream.base import Upstreams
 
 _TOOLS = re.compile(r"\b(servers|mcp_client|skills)\b")
@@ -40,8 +43,16 @@ class Rooms:
     recorder: Recorder
     spent: Spent
     differences: Differences
+    shields: Shields
+    searches: Searches
     callers: Callers = field(default_factory=Callers)
     _with_tools: set[str] = field(default_factory=set[str])
+
+    async def forget_session(self, session: SessionRecord) -> None:
+        """End a session for good, its interpreter first."""
+        await self.kept.drop(session.key)
+        self.shields.forget(session.key)
+        await self.keeping.sessions.delete(session)
 
     def may_rehearse(self, space: str, code: str) -> bool:
         """Whether a session's interpreter may have to be set back: only where its code has named tools, and tools may ask."""

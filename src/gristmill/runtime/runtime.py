@@ -12,7 +12,7 @@ from gristmill.catalog.pins import Change
 from gristmill.catalog.render import BUDGET_TOKENS
 from gristmill.catalog.scan import Finding
 from gristmill.config import Config, load_config
-from gristmill.errors import ConfigError
+from gristmill.errors import ConfigError, Error, Refused, UnknownSession
 from gristmill.events import Emit, ignore
 from gristmill.guard.approvals import Approval, Approvals
 from gristmill.ledger.audit import Audit
@@ -21,7 +21,7 @@ from gristmill.model import Budget, Execution, Isolation, Json, Limits, Outcome,
 from gristmill.runtime.build import open_rooms
 from gristmill.runtime.discover import Described, Found, Language, ServerRow
 from gristmill.runtime.execute import Approve, execute
-from gristmill.runtime.keeping import Keeping, skills_in_sight
+from gristmill.runtime.keeping import Keeping, Scope, skills_in_sight
 from gristmill.runtime.learning import OUTSIDE
 from gristmill.runtime.rooms import Rooms
 from gristmill.runtime.stats import Stats, stats_of
@@ -175,18 +175,30 @@ class Runtime:
         server: str | None = None,
         budget_tokens: int = BUDGET_TOKENS,
         session: str | None = None,
+        caller: str = "local",
+        tenant: str = "local",
     ) -> Found:
         """The best tools for ``query``, from what is known now, as values and as text of at most ``budget_tokens``.
 
-        ``session`` says who asks: what it calls next rises for similar questions, if that is learned.
+        ``session``, ``caller`` and ``tenant`` say who asks: the skills that they see are found too, and what the session calls
+        next rises for similar questions, if that is learned.
 
         Raises:
             NotFound: no such server; carries near names.
         """
-        return await self._rooms.discovery.search(
+        found = await self._rooms.discovery.search(
             query, detail_level=detail_level, limit=limit, server=server, budget_tokens=budget_tokens,
-            skills=await skills_in_sight(self._rooms.keeping), who=OUTSIDE if session is None else f"session {session}",
+            skills=await self._skills(session, caller, tenant), who=OUTSIDE if session is None else f"session {session}",
         )  # fmt: skip
+        await self._rooms.searches.asked(found, session=session, caller=caller, tenant=tenant)
+        return found
+
+    async def _skills(self, session: str | None, caller: str, tenant: str) -> tuple[Tool, ...]:
+        """The skills in sight of whoever asks; a session that has not begun or is another caller's has none."""
+        keeping = self._rooms.keeping
+        mine = await keeping.sessions.list(tenant, caller) if session is not None else ()
+        handle = next((each.handle for each in mine if each.name == session), None)
+        return await skills_in_sight(keeping, Scope(tenant=tenant, caller=caller, session=handle))
 
     async def list_servers(self) -> tuple[ServerSummary, ...]:
         """Every server and how many tools it has."""
@@ -204,13 +216,16 @@ class Runtime:
         """What code can import now: each server's module (``servers.<module>``) and its functions."""
         return self._rooms.discovery.modules()
 
-    async def describe(self, keys: str | Sequence[str], *, language: Language = "python") -> Described:
+    async def describe(
+        self, keys: str | Sequence[str], *, language: Language = "python", session: str | None = None, caller: str = "local",
+        tenant: str = "local",
+    ) -> Described:  # fmt: skip
         """The tools of these keys (``server.tool``) in full, as values and as source to read.
 
         Raises:
             UnknownTool: a key that nobody has; carries near names.
         """
-        skills = await skills_in_sight(self._rooms.keeping)
+        skills = await self._skills(session, caller, tenant)
         return await self._rooms.discovery.describe(keys, language=language, skills=skills)
 
     async def servers(self) -> tuple[ServerRow, ...]:
@@ -241,15 +256,38 @@ class Runtime:
         """The session called ``name``; it begins with its first execution."""
         return Session(self, name)
 
-    async def fork_session(self, session: str, branch: str, *, tenant: str = "local") -> None:
+    async def fork_session(self, session: str, branch: str, *, tenant: str = "local", caller: str = "local") -> None:
         """Branch the live interpreter of ``session``; both continue independently and share the session's files.
 
         Raises:
             UnknownSession: ``session`` keeps no live interpreter.
+            Refused: it belongs to another caller, or there is a session of the branch's name.
         """
+        rooms, sessions = self._rooms, self._rooms.keeping.sessions
         space, new = session_key(tenant, session), session_key(tenant, branch)
-        await self._rooms.kept.fork(space, new)
-        self._rooms.keeping.workspaces.share(space, new)
+        if space in rooms.kept.names:
+            await sessions.open(session, tenant, caller)
+        if any(each.name == branch for each in await sessions.list(tenant)):
+            raise Refused(f"session {branch[:80]!r} exists already: choose another name", rule="session.exists")
+        await rooms.kept.fork(space, new)
+        try:
+            await sessions.open(branch, tenant, caller)
+            await rooms.shields.branch(space, new)
+        except Error:
+            await rooms.kept.drop(new)
+            raise
+        rooms.keeping.workspaces.share(space, new)
+
+    async def delete_session(self, session: str, *, tenant: str = "local", caller: str | None = None) -> None:
+        """End a session for good: its interpreter, its files, its values and its skills of level `session`.
+
+        Raises:
+            UnknownSession: there is none of that name, or it is not ``caller``'s, where one is named.
+        """
+        found = [each for each in await self._rooms.keeping.sessions.list(tenant, caller) if each.name == session]
+        if not found:
+            raise UnknownSession(f"there is no session {session[:80]!r}, or it has expired")
+        await self._rooms.forget_session(found[0])
 
     async def drop_session(self, session: str, *, tenant: str = "local") -> None:
         """End the interpreter that ``session`` keeps; its files stay."""

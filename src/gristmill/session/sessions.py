@@ -61,8 +61,8 @@ class Retention:
     sessions_per_tenant: int
 
 
-Forget = Callable[[str], Sequence[Statement]]
-"""What else is deleted with the session of a handle."""
+Forget = Callable[[SessionRecord], Sequence[Statement]]
+"""What else is deleted with a session."""
 
 
 class Sessions:
@@ -165,7 +165,7 @@ class Sessions:
         # The files first: a crash in between leaves a session that is deleted again, not files without one.
         await asyncio.to_thread(self._remove_files, record.key)
         ended = ("UPDATE sessions SET ended = ? WHERE handle = ?", (self._clock(), record.handle))
-        await self._store.write(ended, *self._forget(record.handle))
+        await self._store.write(ended, *self._forget(record))
 
     def _opened(self, step: Transaction, name: str, tenant: str, caller: str, now: float) -> tuple[SessionRecord, bool]:
         found = f"SELECT {_COLUMNS} FROM sessions WHERE tenant = ? AND name = ? AND ended IS NULL"  # noqa: S608 - our own words
@@ -179,7 +179,7 @@ class Sessions:
             return replace(old, used=now, expires=now + self._rules.seconds), False
         if old:
             step.run("UPDATE sessions SET ended = ? WHERE handle = ?", now, old.handle)
-            for sql, values in self._forget(old.handle):
+            for sql, values in self._forget(old):
                 step.run(sql, *values)
         return self._made(step, name, tenant, caller, now), expired
 

@@ -39,17 +39,17 @@ def keep(spill: Spill, name: str, content: bytes | None) -> Kept:
 
 
 def look_at_result(kept: Kept, fold: Fold | None) -> str:
-    """``json.load(open("results/e1-result.json"))["rows"][100:120]``, or what to do when it is lost."""
+    """``import json; json.load(open("results/e1-result.json"))["rows"][100:120]``, or what to do when it is lost."""
     if kept.path is None:
         return kept.lost
     whole = f"json.load(open({_quoted(kept.path)}))"
     if fold is None:
-        return whole
+        return f"import json; {whole}"
     part = whole + "".join(f"[{_quoted(step)}]" for step in fold.path)
     how = (
         part if fold.kind == "whole" else _slice(f"list({part}.items())" if fold.kind == "pairs" else part, fold.kind, fold.start)
     )
-    return how if len(how) <= len(whole) + LONGEST_HOW else whole
+    return f"import json; {how if len(how) <= len(whole) + LONGEST_HOW else whole}"
 
 
 def look_at_text(kept: Kept, unit: Literal["lines", "text"], start: int) -> str:

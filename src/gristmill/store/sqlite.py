@@ -1,5 +1,6 @@
 """The default store: one SQLite file, written ahead (WAL), so that a killed process leaves nothing half done."""
 
+import errno
 import os
 import sqlite3
 import threading
@@ -46,6 +47,11 @@ class Sqlite(Driver):
         """Make the file for its owner's eyes only. One that exists is never opened here: closing it would give up the locks
         that other connections of this process hold on it, and with them the file."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
+        if os.statvfs(self._path.parent).f_flag & os.ST_RDONLY:
+            # SQLite itself would only say that it cannot open the file.
+            raise OSError(
+                errno.EROFS, f"read-only file system; set store.path to a folder that can be written: {self._path.parent}"
+            )
         try:
             os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
         except FileExistsError:

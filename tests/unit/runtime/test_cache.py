@@ -78,6 +78,19 @@ def test_an_answer_is_used_again_for_as_long_as_the_rule_says() -> None:
     asyncio.run(test())
 
 
+def test_reads_are_counted_as_hits_and_misses() -> None:
+    async def test() -> None:
+        told: list[bool] = []
+        server, call = Server(), _layer(Cache(tell=told.append), seconds=10.0)
+        both = asyncio.create_task(_answered(call(server, number=1), call(server, number=2)))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        server.go.set()
+        assert (await both, await call(server, number=3), told) == ([1, 1], 1, [False, True, True])
+
+    asyncio.run(test())
+
+
 def test_without_a_rule_nothing_is_kept() -> None:
     async def test() -> None:
         server, call = Server(), _layer(Cache())

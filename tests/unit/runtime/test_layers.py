@@ -47,7 +47,7 @@ def test_the_order_of_the_layers(tmp_path: Path) -> None:
 
     plain = [
         "Record",
-        "AnswerSession",
+        "KeepOnce",
         "AnswerDiscovery",
         "ProperNames",
         "CheckArguments",
@@ -59,7 +59,7 @@ def test_the_order_of_the_layers(tmp_path: Path) -> None:
         "SaveMedia",
     ]
     assert asyncio.run(names(mask={"mode": "off"})) == plain
-    with_all = [*plain[:6], "FlowLayer", "HoldBack", *plain[6:-1], "MaskLayer", plain[-1]]
+    with_all = [*plain[:6], "WatchFlows", "HoldBack", *plain[6:-1], "MaskLayer", plain[-1]]
     sections = {"mask": {"mode": "full"}, "flows": {"deny": ["a -> b"]}, "catalog": {"quarantine": "refuse"}}
     assert asyncio.run(names(**sections)) == with_all
 

@@ -1,5 +1,6 @@
 """Which layers a run gets, and with whom it shares what they remember."""
 
+import asyncio
 from typing import Any
 
 from gristmill.config import Config
@@ -9,20 +10,29 @@ from gristmill.guard.vault import Vault
 from gristmill.model import Execution
 from gristmill.runtime.run import Run
 from gristmill.runtime.shields import Shields
+from gristmill.runtime.sources import Sources
 
 
 def _run(root: str = "e", space: str | None = None) -> Run:
     return Run(execution=Execution(id=root, code=""), root=root, space=space, redactor=Redactor(Vault(b"k" * 32), Detector()))
 
 
+class NothingSeen(Sources):
+    """Sources of sessions that have no past."""
+
+    def __init__(self) -> None:
+        pass
+
+    async def seen(self, scope: str) -> tuple[str, ...]:
+        return ()
+
+
 def _shields(**sections: Any) -> Shields:
-    return Shields(Config.model_validate(sections))
+    return Shields(Config.model_validate(sections), NothingSeen())
 
 
 def _memory(shields: Shields, run: Run) -> Any:
-    layer = shields.flows(run)
-    assert layer is not None
-    return layer._flows  # pyright: ignore[reportPrivateUsage]
+    return asyncio.run(shields.seen(run)).flows
 
 
 def test_without_rules_and_masks_there_are_no_layers() -> None:

@@ -18,7 +18,7 @@ RULES = Retention(seconds=1_000, bytes_per_tenant=100, sessions_per_tenant=5)
 
 def sessions(store: Store, clock: Clock, removed: list[str] | None = None) -> Sessions:
     gone = removed if removed is not None else []
-    return Sessions(store, RULES, remove_files=gone.append, forget=forget_values, clock=clock)
+    return Sessions(store, RULES, remove_files=gone.append, forget=lambda record: forget_values(record.handle), clock=clock)
 
 
 async def test_a_session_is_found_again_by_name_and_by_handle(store: Store, clock: Clock) -> None:

@@ -41,8 +41,8 @@ def test_the_line_that_looks_at_more_works_on_what_was_kept() -> None:
     kept = Kept()
     left = shape(report(result={"total": 3, "rows": ROWS}), budget=SMALL, spill=kept).left_out[0]
     assert left.path is not None
-    assert (left.part, left.how.startswith(f'json.load(open("{left.path}"))["rows"][')) == ("result", True)
-    opened = left.how.replace(f'json.load(open("{left.path}"))', "value")
+    assert (left.part, left.how.startswith(f'import json; json.load(open("{left.path}"))["rows"][')) == ("result", True)
+    opened = left.how.replace(f'import json; json.load(open("{left.path}"))', "value")
     rows = eval(opened, {"value": json.loads(kept.files[left.path])})
     assert (len(rows), rows[0] in ROWS[:20]) == (20, True)
 
@@ -61,10 +61,13 @@ def test_every_line_that_looks_at_more_is_python_that_runs(result: Any) -> None:
     left = shape(report(result=result), budget=SMALL, spill=kept).left_out[0]
     files = {path: content.decode() for path, content in kept.files.items()}
 
+    first, _, line = left.how.partition("; ")
+    assert first == "import json"
+
     class Loads:
         load = staticmethod(json.loads)
 
-    assert eval(left.how, {"json": Loads, "open": files.__getitem__}) is not None
+    assert eval(line, {"json": Loads, "open": files.__getitem__}) is not None
 
 
 def test_schema_only_shows_no_value() -> None:

@@ -1,0 +1,74 @@
+"""`gristmill stats`, as a person and as a script uses it."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from gristmill import Config, Runtime
+from gristmill.config import SandboxConfig, StoreConfig
+from gristmill.serve.cli.app import app
+from gristmill.shaping.tokens import token_counter
+
+pytestmark = pytest.mark.skipif(token_counter() is None, reason="there is no tokenizer for this Python")
+
+
+@pytest.fixture
+def home(state: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = state / f"stats-{abs(hash(request.node.nodeid))}"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    for name, value in (("GRISTMILL_STORE__PATH", str(folder)), ("NO_COLOR", "1"), ("COLUMNS", "200")):
+        monkeypatch.setenv(name, value)
+    return folder
+
+
+def stats(*options: str) -> str:
+    done = CliRunner().invoke(app, ("stats", *options))
+    assert (done.exit_code, done.exception) == (0, None), done.output
+    return done.stdout
+
+
+def rows(count: int) -> list[dict[str, str]]:
+    """Many rows."""
+    return [{"name": f"row {number}", "note": "x y z " * 10} for number in range(count)]
+
+
+def unused(text: str) -> str:
+    """Never called."""
+    return text
+
+
+async def work(home: Path) -> None:
+    config = Config.model_validate(
+        {"sandbox": SandboxConfig(warm=0), "store": StoreConfig(path=home), "policy": {"allow": ["*"]}}
+    )
+    async with Runtime.open(config, tools={"crm.rows": rows, "idle.unused": unused}) as runtime:
+        await runtime.search("something that nobody has")
+        await runtime.execute("from servers import crm\nlen(crm.rows(count=500))", session="a")
+        await runtime.execute("from servers import crm\nlen(crm.rows(count=1))", session="b")
+        await runtime.execute("1", session="b", tenant="other")
+
+
+def test_what_was_spent_is_shown_to_people_and_scripts(home: Path) -> None:
+    assert "Nothing was executed yet" in stats()
+    asyncio.run(work(home))
+    found = json.loads(stats("--json"))
+    assert (found["executions"], found["calls"], found["searches"], found["tools"]) == (2, 2, 1, 2)
+    ways = found["savings"]["ways"]
+    assert ways["direct"]["resent"] > ways["code"]["resent"] > 0
+    assert {advice["subject"] for advice in found["advice"] if advice["kind"] == "unused_server"} == {"idle"}
+    assert "o200k" in found["method"]
+    shown = stats()
+    assert ("2 executions, 2 tool calls, 1 searches" in shown, "idle: none of its tools was called" in shown) == (True, True)
+
+
+def test_one_session_alone_may_have_been_dearer_and_that_is_said(home: Path) -> None:
+    asyncio.run(work(home))
+    small = json.loads(stats("--json", "--session", "b"))
+    assert (small["executions"], small["calls"]) == (1, 1)
+    assert small["savings"]["against_direct"]["resent"] < 0
+    assert "more" in small["summary"] or "dearer" in small["summary"], small["summary"]
+    assert json.loads(stats("--json", "--days", "0"))["executions"] == 0
