@@ -137,7 +137,7 @@ def test_nothing_is_left_when_the_client_vanishes_in_the_middle_of_a_run(folder:
         params = {"name": "execute_code", "arguments": {"code": "print('begun')\nwhile True: pass"}, "_meta": token}
         peer.send({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
         assert "begun" in peer.read()["params"]["message"]
-        processes = _below(peer.process.pid)
+        processes = below(peer.process.pid)
         assert processes
         if ending == "closes its end":
             assert peer.process.stdin
@@ -155,7 +155,7 @@ def _peak_mb(pid: int) -> int:
     return int(status.partition("VmHWM:")[2].split()[0]) // 1024
 
 
-def _below(root: int) -> set[int]:
+def below(root: int) -> set[int]:
     """Every process that descends from ``root``."""
     parents: dict[int, int] = {}
     for entry in Path("/proc").iterdir():
@@ -173,12 +173,13 @@ def _below(root: int) -> set[int]:
 def _still(processes: set[int]) -> set[int]:
     """Those that are alive when they had every chance to end."""
     deadline = time.monotonic() + 20
-    while (left := {pid for pid in processes if _alive(pid)}) and time.monotonic() < deadline:
+    while (left := {pid for pid in processes if alive(pid)}) and time.monotonic() < deadline:
         os.sched_yield()
     return left
 
 
-def _alive(pid: int) -> bool:
+def alive(pid: int) -> bool:
+    """Whether the process runs."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:

@@ -1,4 +1,4 @@
-"""What a model sees of us before it asks anything: two tools, word for word, and a third where direct calls are wanted. Whatever the servers offer, this stays the same.
+"""What a model sees before it asks anything: two tools, a third where direct calls are wanted. Servers change none of it.
 
 With the instructions it costs at most 400 tokens (o200k); ``tests/unit/serve/mcp/test_surface.py`` counts them.
 """
