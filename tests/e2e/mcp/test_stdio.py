@@ -149,6 +149,15 @@ def test_nothing_is_left_when_the_client_vanishes_in_the_middle_of_a_run(folder:
     assert not left
 
 
+def test_without_any_input_the_server_ends(folder: Path) -> None:
+    command = [sys.executable, "-m", "gristmill", "serve", "--config", str(folder / "gristmill.toml")]
+    (folder / "gristmill.toml").write_text(f'[store]\npath = "{folder / "state"}"\n')
+
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, env=environ(), timeout=60, check=False)
+
+    assert (done.returncode, done.stdout) == (0, b"")
+
+
 def _peak_mb(pid: int) -> int:
     """The most memory that the process ever had."""
     status = Path(f"/proc/{pid}/status").read_text()

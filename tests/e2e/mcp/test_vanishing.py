@@ -70,7 +70,7 @@ async def test_a_killed_client_leaves_no_sandbox_and_a_whole_journal(config: Pat
 
     _left({serve}, 20)  # it closes its store in good order
     async with Runtime.open(config) as runtime:
-        begun = [entry.record for entry in await runtime.audit.list() if entry.record.kind == "execution"][0]
+        begun = next(entry.record for entry in await runtime.audit.list() if entry.record.kind == "execution")
         assert begun.status == "cancelled"
         resumed = await runtime.execute(CALL + "x", resume=begun.id)
         assert (await runtime.audit.verify()).ok
