@@ -30,6 +30,7 @@ async def opened(folder: Path, **sections: Any) -> AsyncGenerator[Runtime]:
         yield runtime
 
 
+@pytest.mark.requirement("M6")
 async def test_a_call_is_answered_and_on_record_with_its_execution(tmp_path: Path) -> None:
     async with opened(tmp_path) as runtime:
         outcome = await runtime.call("crm.get", {"number": 5}, caller="ann")
@@ -43,6 +44,7 @@ async def test_a_call_is_answered_and_on_record_with_its_execution(tmp_path: Pat
     }
 
 
+@pytest.mark.requirement("M6")
 async def test_what_the_policy_denies_is_refused(tmp_path: Path) -> None:
     async with opened(tmp_path, policy=PolicyConfig(deny=("crm.get",))) as runtime:
         outcome = await runtime.call("crm.get", {"number": 5})
@@ -60,6 +62,7 @@ async def test_wrong_arguments_and_unknown_tools_are_explained(tmp_path: Path) -
     assert "did you mean" in (unknown.error or "")
 
 
+@pytest.mark.requirement("M6")
 async def test_the_quota_counts_direct_calls(tmp_path: Path) -> None:
     async with opened(tmp_path, quota=QuotaConfig(session_calls_per_minute=1)) as runtime:
         first, second = await runtime.call("crm.get", {"number": 1}), await runtime.call("crm.get", {"number": 2})

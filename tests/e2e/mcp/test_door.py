@@ -238,6 +238,7 @@ async def test_the_surface_is_the_same_bytes_every_time(state: Path, mode: Mode)
     assert "search_tools" in (door.instructions)
 
 
+@pytest.mark.requirement("M4")
 async def test_a_handle_of_the_same_caller_in_another_tenant_is_an_unknown_session(state: Path, mode: Mode) -> None:
     async with open_door(state) as door, connected(door, mode) as client:
         sessions = (await door.hall()).keeping.sessions
@@ -248,6 +249,7 @@ async def test_a_handle_of_the_same_caller_in_another_tenant_is_an_unknown_sessi
     assert result.structured_content["code"] == "not_found.session"
 
 
+@pytest.mark.requirement("M4")
 async def test_a_new_session_says_how_long_it_is_kept_and_an_ended_one_that_it_is_over(state: Path, mode: Mode) -> None:
     async with open_door(state) as door, connected(door, mode) as client:
         opened: Any = await client.call_tool("execute_code", {"code": "1", "session": "new"})

@@ -81,6 +81,7 @@ def folder(state: Path, request: pytest.FixtureRequest) -> Path:
     return made
 
 
+@pytest.mark.requirement("M7")
 def test_what_is_no_message_is_answered_and_the_next_one_is_served(folder: Path) -> None:
     with serving(folder) as peer:
         peer.shake_hands()
@@ -92,6 +93,7 @@ def test_what_is_no_message_is_answered_and_the_next_one_is_served(folder: Path)
         assert peer.answer(1)["result"]["structuredContent"]["result"] == 42
 
 
+@pytest.mark.requirement("M7")
 def test_a_huge_line_is_refused_without_being_kept(folder: Path) -> None:
     with serving(folder) as peer:
         peer.shake_hands()
@@ -116,6 +118,7 @@ def test_what_a_program_prints_never_reaches_the_wire(folder: Path) -> None:
         assert not peer.answer(1)["result"]["isError"]
 
 
+@pytest.mark.requirement("M7")
 def test_a_cancelled_call_is_not_answered_and_others_are(folder: Path) -> None:
     with serving(folder) as peer:
         peer.shake_hands()

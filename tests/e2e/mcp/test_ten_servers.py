@@ -104,6 +104,7 @@ async def run(client: Client, code: str | None = None, **options: Any) -> dict[s
     return result.structured_content
 
 
+@pytest.mark.requirement("M3")
 async def test_a_day_with_ten_servers(folder: Path, mode: Mode) -> None:
     asked: list[str] = []
 

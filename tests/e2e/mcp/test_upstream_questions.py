@@ -53,6 +53,7 @@ class Person:
         return ElicitResult(action=self.action, content={"name": "Ann"} if self.action == "accept" else None)
 
 
+@pytest.mark.requirement("M5")
 async def test_the_person_is_asked_and_told_which_server_wants_to_know(state: Path, mode: Mode) -> None:
     person = Person()
     async with door(state) as made, connected(made, mode, elicitation_callback=person) as client:

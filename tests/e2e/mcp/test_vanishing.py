@@ -55,6 +55,7 @@ def config(state: Path) -> Path:
     return file
 
 
+@pytest.mark.requirement("M2")
 async def test_a_killed_client_leaves_no_sandbox_and_a_whole_journal(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(config.parent))
     env = environ() | {"PYTHONPATH": f"{environ()['PYTHONPATH']}:{config.parent}"}

@@ -49,10 +49,12 @@ def test_tools_are_marked_to_be_loaded_always() -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1, 20, 200])
+@pytest.mark.requirement("M1")
 def test_the_surface_costs_at_most_400_tokens_with_any_number_of_servers(count: int) -> None:
     assert _tokens({f"server-{number}": [f"tool_{tool}" for tool in range(40)] for number in range(count)}) <= 400
 
 
+@pytest.mark.requirement("M1")
 def test_another_process_shows_the_same_bytes() -> None:
     code = (
         "from gristmill.serve.mcp.surface import TOOLS, DIRECT\n"
