@@ -110,7 +110,7 @@ async def test_a_day_with_ten_servers(folder: Path, mode: Mode) -> None:
 
     async def person(_context: Any, params: Any) -> ElicitResult:
         asked.append(params.message)
-        answer = {"approve": "all"} if "write_file" in params.message else {"name": "Ann"}
+        answer: Any = {"approve": "all"} if "write_file" in params.message else {"name": "Ann"}
         return ElicitResult(action="accept", content=answer)
 
     async with gateway(folder, mode, person) as client:

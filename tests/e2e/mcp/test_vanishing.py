@@ -57,7 +57,7 @@ def config(state: Path) -> Path:
 
 @pytest.mark.requirement("M2")
 async def test_a_killed_client_leaves_no_sandbox_and_a_whole_journal(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(config.parent))
+    monkeypatch.setattr(sys, "path", [str(config.parent), *sys.path])
     env = environ() | {"PYTHONPATH": f"{environ()['PYTHONPATH']}:{config.parent}"}
     with subprocess.Popen([sys.executable, "-c", CLIENT, str(config), ENDLESS], stdout=subprocess.PIPE, env=env) as client:
         assert client.stdout
