@@ -96,4 +96,23 @@ REQUIREMENTS = (
     Requirement("P14", "issue 5", "a gateway killed under load keeps what it acknowledged, in a chain that is whole"),
     Requirement("P15", "issue 5", "a skill saved in one session is found and used in another after a restart"),
     Requirement("P16", "issue 5", "the gateway does the same on SQLite and on PostgreSQL"),
+    Requirement(
+        "M1",
+        "issue 6",
+        "the surface is two tools of at most 400 tokens, whatever the number of servers, and the same bytes at every start",
+    ),
+    Requirement("M2", "issue 6", "a client that vanishes leaves no sandbox after a second, and a whole journal"),
+    Requirement("M3", "issue 6", "ten real servers at once: search, join, write, approve, resume, restart, go on"),
+    Requirement(
+        "M4",
+        "issue 6",
+        "a session handle belongs to its caller and tenant, says how long it is kept, and ends with a clear error",
+    ),
+    Requirement(
+        "M5", "issue 6", "what a tool server asks in the middle of a call is put to the person behind the client, in both eras"
+    ),
+    Requirement("M6", "issue 6", "a direct call passes every layer that a call from code passes"),
+    Requirement(
+        "M7", "issue 6", "malformed, huge and cancelled messages are answered as the protocol says, and the next one is served"
+    ),
 )

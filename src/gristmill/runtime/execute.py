@@ -1,7 +1,7 @@
 """The story of one execution: check, lease, run, ask, mask, shape, record, return."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,6 +10,7 @@ from typing import Literal
 from gristmill.errors import Refused
 from gristmill.events import Emit, ignore
 from gristmill.model import Execution, Outcome, Plan, Replay, Report
+from gristmill.runtime.direct import OneCall
 from gristmill.runtime.hearing import MaskedEmit
 from gristmill.runtime.present import Presented
 from gristmill.runtime.recorder import ExecutionRecord
@@ -34,10 +35,13 @@ class _Way:
     emit: Emit
     approve: Approve | None
     record: ExecutionRecord
+    one: OneCall | None = None
 
 
-async def execute(rooms: Rooms, execution: Execution, emit: Emit, approve: Approve | None = None) -> Outcome:
-    """Check, run, ask, mask, shape, record, return.
+async def execute(
+    rooms: Rooms, execution: Execution, emit: Emit, approve: Approve | None = None, *, one: OneCall | None = None
+) -> Outcome:
+    """Check, run, ask, mask, shape, record, return. With ``one`` that call is made as it is, instead of the code.
 
     Raises:
         NotFound: it is to resume something of which nothing is kept.
@@ -49,8 +53,8 @@ async def execute(rooms: Rooms, execution: Execution, emit: Emit, approve: Appro
         advice, plan = (), None
         try:
             run = record.run = await rooms.desk.take_in(execution)
-            advice = rooms.checks(run)
-            run, report, plan = await _until_decided(rooms, run, _Way(emit, approve, record))
+            advice = () if one else rooms.checks(run)
+            run, report, plan = await _until_decided(rooms, run, _Way(emit, approve, record, one))
         except Refused as refusal:
             report = Report(status="refused", error=refusal.message, error_type=refusal.code, isolation=rooms.pool.isolation)
         shown = await rooms.present(run, report)
@@ -87,6 +91,10 @@ async def _decided(rooms: Rooms, plan: Plan, approve: Approve) -> bool:
 
 async def _run(rooms: Rooms, run: Run, way: _Way) -> Report:
     execution = run.execution
+    if way.one is not None:
+        handler = rooms.broker.handler(run, way.record)
+        report = await way.one.make(execution, handler, way.emit, partial(_save, rooms, run))
+        return replace(report, isolation=rooms.pool.isolation)
     job = Job(
         execution=execution.id,
         code=execution.code,
@@ -111,6 +119,15 @@ def _heard(rooms: Rooms, run: Run, emit: Emit) -> tuple[Emit, Callable[[], None]
         return emit, lambda: None
     masked = MaskedEmit(emit, run.redactor)
     return masked, masked.flush
+
+
+async def _save(rooms: Rooms, run: Run, files: Mapping[str, bytes]) -> None:
+    """Files that came with a direct call: there is no sandbox to write them, so they go in by the session's own door."""
+    session = run.execution.session or run.execution.id  # as with results that do not fit: the outcome names it
+    run.execution = replace(run.execution, session=session)
+    save = await rooms.present.place(run, session)
+    for path, content in files.items():
+        await asyncio.to_thread(save, path, content)
 
 
 @asynccontextmanager

@@ -19,6 +19,7 @@ from gristmill.ledger.audit import Audit
 from gristmill.ledger.metrics import NoMetrics
 from gristmill.model import Budget, Execution, Isolation, Json, Limits, Outcome, Strategy, Tool
 from gristmill.runtime.build import open_rooms
+from gristmill.runtime.direct import OneCall
 from gristmill.runtime.discover import Described, Found, Language, ServerRow
 from gristmill.runtime.execute import Approve, execute
 from gristmill.runtime.keeping import Keeping, Scope, skills_in_sight
@@ -90,6 +91,11 @@ class Runtime:
             yield Runtime(rooms)
 
     @property
+    def config(self) -> Config:
+        """What it was opened with."""
+        return self._rooms.config
+
+    @property
     def isolation(self) -> Isolation:
         """The level in force."""
         return self._rooms.pool.isolation
@@ -139,6 +145,45 @@ class Runtime:
         )
         with self._rooms.callers.present(execution.id, emit, ask):
             return await execute(self._rooms, execution, emit, approve)
+
+    async def call(
+        self,
+        tool: str,
+        arguments: Mapping[str, Json] | None = None,
+        *,
+        session: str | None = None,
+        limits: Mapping[str, Any] | Limits | None = None,
+        budget: Budget | None = None,
+        caller: str = "local",
+        tenant: str = "local",
+        approve: Approve | None = None,
+        emit: Emit = ignore,
+        execution_id: str | None = None,
+        ask: Ask | None = None,
+    ) -> Outcome:
+        """Call one tool (``server.tool``) without a sandbox, through the same rules, masks, journal and records as from code.
+
+        Raises:
+            ConfigError: an unknown limit, or ``ask`` on a runtime that was opened without.
+            StoreUnavailable: what must be kept cannot be.
+        """
+        one = OneCall(tool=tool, arguments=dict(arguments or {}))
+        execution = Execution(
+            id=execution_id or uuid.uuid4().hex,
+            code=one.program,
+            session=session,
+            limits=self._limits(limits),
+            caller=caller,
+            tenant=tenant,
+            budget=budget,
+        )
+        with self._rooms.callers.present(execution.id, emit, ask):
+            return await execute(self._rooms, execution, emit, approve, one=one)
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether servers were told that somebody answers questions, so that an execution may bring its own ``ask``."""
+        return self._rooms.callers.ask is not None
 
     @property
     def approvals(self) -> Approvals:

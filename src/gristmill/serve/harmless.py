@@ -12,7 +12,7 @@ _STEERING = ("Cc", "Cf", "Co", "Cs")
 
 def harmless(text: str) -> str:
     """``text`` with control, bidirectional and tag characters made visible instead of obeyed."""
-    if text.isprintable():
+    if text.isprintable() or text.replace("\n", "").replace("\t", "").isprintable():
         return text
     return "".join(char if char in _KEEP or unicodedata.category(char) not in _STEERING else _name(char) for char in text)
 

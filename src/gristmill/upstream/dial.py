@@ -17,7 +17,6 @@ from gristmill.upstream.auth import Browser, SharedLogin, login_provider
 from gristmill.upstream.base import Upstream
 from gristmill.upstream.connection import Dial
 from gristmill.upstream.http import Address, http_transport, sse_transport
-from gristmill.upstream.openapi import OpenApi
 from gristmill.upstream.remember import Remembered, load, save
 from gristmill.upstream.secrets import Secrets
 from gristmill.upstream.stdio import LastWords, Program, minimal_environment, stdio_transport
@@ -39,6 +38,8 @@ def build_server(name: str, config: ServerConfig, world: World, warden: Warden) 
     keep = partial(_keep, world.cache, name, config)
     known = load(world.cache, name, config) if world.cache else Remembered()
     if config.kind == "openapi":
+        from gristmill.upstream.openapi import OpenApi  # its parser takes a tenth of a second that few need
+
         return OpenApi(name, config, secrets, known, keep)
     words = LastWords()
     outside = Outside(

@@ -236,3 +236,28 @@ async def test_the_surface_is_the_same_bytes_every_time(state: Path, mode: Mode)
 
     assert first == second
     assert "search_tools" in (door.instructions)
+
+
+@pytest.mark.requirement("M4")
+async def test_a_handle_of_the_same_caller_in_another_tenant_is_an_unknown_session(state: Path, mode: Mode) -> None:
+    async with open_door(state) as door, connected(door, mode) as client:
+        sessions = (await door.hall()).keeping.sessions
+        foreign = (await sessions.open(None, "another", "local")).handle
+        result: Any = await client.call_tool("execute_code", {"code": "1", "session": foreign})
+
+    assert result.is_error
+    assert result.structured_content["code"] == "not_found.session"
+
+
+@pytest.mark.requirement("M4")
+async def test_a_new_session_says_how_long_it_is_kept_and_an_ended_one_that_it_is_over(state: Path, mode: Mode) -> None:
+    async with open_door(state) as door, connected(door, mode) as client:
+        opened: Any = await client.call_tool("execute_code", {"code": "1", "session": "new"})
+        handle = opened.structured_content["session"]
+        sessions = (await door.hall()).keeping.sessions
+        await sessions.delete(await sessions.get(handle))
+        ended: Any = await client.call_tool("execute_code", {"code": "1", "session": handle})
+
+    assert "kept until" in text(opened)
+    assert ended.is_error
+    assert ended.structured_content["code"] == "not_found.session"

@@ -18,6 +18,8 @@ pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("mode", MODES)]
 class Asking:
     """A runtime whose every run wants approval."""
 
+    can_ask = False
+
     def __init__(self) -> None:
         self.cancelled = anyio.Event()
 

@@ -81,6 +81,7 @@ def folder(state: Path, request: pytest.FixtureRequest) -> Path:
     return made
 
 
+@pytest.mark.requirement("M7")
 def test_what_is_no_message_is_answered_and_the_next_one_is_served(folder: Path) -> None:
     with serving(folder) as peer:
         peer.shake_hands()
@@ -92,6 +93,7 @@ def test_what_is_no_message_is_answered_and_the_next_one_is_served(folder: Path)
         assert peer.answer(1)["result"]["structuredContent"]["result"] == 42
 
 
+@pytest.mark.requirement("M7")
 def test_a_huge_line_is_refused_without_being_kept(folder: Path) -> None:
     with serving(folder) as peer:
         peer.shake_hands()
@@ -116,6 +118,7 @@ def test_what_a_program_prints_never_reaches_the_wire(folder: Path) -> None:
         assert not peer.answer(1)["result"]["isError"]
 
 
+@pytest.mark.requirement("M7")
 def test_a_cancelled_call_is_not_answered_and_others_are(folder: Path) -> None:
     with serving(folder) as peer:
         peer.shake_hands()
@@ -137,7 +140,7 @@ def test_nothing_is_left_when_the_client_vanishes_in_the_middle_of_a_run(folder:
         params = {"name": "execute_code", "arguments": {"code": "print('begun')\nwhile True: pass"}, "_meta": token}
         peer.send({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
         assert "begun" in peer.read()["params"]["message"]
-        processes = _below(peer.process.pid)
+        processes = below(peer.process.pid)
         assert processes
         if ending == "closes its end":
             assert peer.process.stdin
@@ -149,13 +152,22 @@ def test_nothing_is_left_when_the_client_vanishes_in_the_middle_of_a_run(folder:
     assert not left
 
 
+def test_without_any_input_the_server_ends(folder: Path) -> None:
+    command = [sys.executable, "-m", "gristmill", "serve", "--config", str(folder / "gristmill.toml")]
+    (folder / "gristmill.toml").write_text(f'[store]\npath = "{folder / "state"}"\n')
+
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, env=environ(), timeout=60, check=False)
+
+    assert (done.returncode, done.stdout) == (0, b"")
+
+
 def _peak_mb(pid: int) -> int:
     """The most memory that the process ever had."""
     status = Path(f"/proc/{pid}/status").read_text()
     return int(status.partition("VmHWM:")[2].split()[0]) // 1024
 
 
-def _below(root: int) -> set[int]:
+def below(root: int) -> set[int]:
     """Every process that descends from ``root``."""
     parents: dict[int, int] = {}
     for entry in Path("/proc").iterdir():
@@ -173,12 +185,13 @@ def _below(root: int) -> set[int]:
 def _still(processes: set[int]) -> set[int]:
     """Those that are alive when they had every chance to end."""
     deadline = time.monotonic() + 20
-    while (left := {pid for pid in processes if _alive(pid)}) and time.monotonic() < deadline:
+    while (left := {pid for pid in processes if alive(pid)}) and time.monotonic() < deadline:
         os.sched_yield()
     return left
 
 
-def _alive(pid: int) -> bool:
+def alive(pid: int) -> bool:
+    """Whether the process runs."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:

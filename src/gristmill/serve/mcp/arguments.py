@@ -40,6 +40,14 @@ class ExecuteArguments(_Arguments):
     context: dict[str, Any] | None = None
 
 
+class CallArguments(_Arguments):
+    """Arguments of ``call_tool``."""
+
+    tool: str = Field(max_length=256)
+    arguments: dict[str, Any] = Field(default_factory=dict[str, Any])
+    session: str | None = Field(default=None, max_length=128)
+
+
 def checked(kind: type[T], arguments: dict[str, Any] | None) -> T:
     """The arguments as a value.
 

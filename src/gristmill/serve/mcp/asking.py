@@ -1,5 +1,6 @@
 """Questions to the person behind a client: straight through on older connections, by a second request on those of 2026."""
 
+import uuid
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -29,6 +30,12 @@ def can_answer(ctx: Ctx) -> bool:
     return asked.form is not None or asked.url is None
 
 
+def can_visit(ctx: Ctx) -> bool:
+    """Whether the client says that it can send its user to a page."""
+    capabilities = ctx.session.client_capabilities
+    return bool(capabilities and capabilities.elicitation and capabilities.elicitation.url is not None)
+
+
 async def ask_through(ctx: Ctx, params: ElicitRequestParams) -> ElicitResult:
     """Ask on the connection of the request itself; no answer in time is a no."""
     session, request = ctx.session, ctx.request_id
@@ -37,6 +44,6 @@ async def ask_through(ctx: Ctx, params: ElicitRequestParams) -> ElicitResult:
             case ElicitRequestFormParams():
                 return await session.elicit_form(params.message, params.requested_schema, related_request_id=request)
             case ElicitRequestURLParams():
-                number = params.elicitation_id or "1"
+                number = uuid.uuid4().hex
                 return await session.elicit_url(params.message, params.url, number, related_request_id=request)
     return ElicitResult(action="cancel")

@@ -12,6 +12,7 @@ from mcp.server.session import ServerSession
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourcesListChanged, ResourceUpdated
 
 from gristmill.serve.mcp.files import Files, Place, snapshot
+from gristmill.serve.mcp.who import Who
 
 log = logging.getLogger(__name__)
 
@@ -26,13 +27,13 @@ class Changes:
     """Compares workspaces after each run and tells who wants to know."""
 
     def __init__(self) -> None:
-        self._buses: dict[str, InMemorySubscriptionBus] = {}
-        self._listeners: dict[str, ListenHandler] = {}
+        self._buses: dict[Who, InMemorySubscriptionBus] = {}
+        self._listeners: dict[Who, ListenHandler] = {}
         self._subscribers: dict[str, list[ServerSession]] = {}
         self._seen: dict[str, Seen] = {}
         self._telling: set[asyncio.Task[None]] = set()
 
-    def listener(self, caller: str) -> ListenHandler:
+    def listener(self, caller: Who) -> ListenHandler:
         """Serves ``subscriptions/listen`` for ``caller``."""
         if caller not in self._listeners:
             while len(self._listeners) >= MOST_CALLERS:
@@ -52,7 +53,7 @@ class Changes:
         """It no longer does. Sessions are made anew for each request, so all of that address go; a listener may come back."""
         self._subscribers.pop(uri, None)
 
-    def after_run(self, caller: str, session: str, files: Files, connection: ServerSession | None) -> None:
+    def after_run(self, caller: Who, session: str, files: Files, connection: ServerSession | None) -> None:
         """Look at the workspace and tell, while the answer is on its way."""
         task = asyncio.create_task(self._tell(caller, session, files, connection))
         self._telling.add(task)
@@ -66,7 +67,7 @@ class Changes:
             task.cancel()
         await asyncio.gather(*self._telling, return_exceptions=True)
 
-    async def _tell(self, caller: str, session: str, files: Files, connection: ServerSession | None) -> None:
+    async def _tell(self, caller: Who, session: str, files: Files, connection: ServerSession | None) -> None:
         before, now = self._seen.get(session, {}), await snapshot(files)
         self._seen[session] = now
         while len(self._seen) > MOST_SNAPSHOTS:

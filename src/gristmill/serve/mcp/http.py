@@ -19,11 +19,12 @@ from gristmill.serve.mcp.instructions import instructions
 from gristmill.serve.mcp.known import known_servers
 from gristmill.serve.mcp.server import build_server
 from gristmill.serve.mcp.state import Door
+from gristmill.serve.mcp.who import LOCAL, Who
 
 PATH = "/mcp"
 BODY_BYTES = 8_000_000
-CALLER = "gristmill.caller"
-"""Where in the ASGI scope a guard writes who the verified caller is."""
+CALLER, TENANT = "gristmill.caller", "gristmill.tenant"
+"""Where in the ASGI scope a guard writes who the verified caller is, and of which tenant."""
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -34,7 +35,9 @@ async def mcp_app(runtime: Runtime, *, token: str | None = None, hosts: tuple[st
         hall=opened(runtime),
         instructions=instructions(servers),
         names=tuple(sorted(servers)),
-        caller=http_caller,
+        who=http_caller,
+        on_wire=True,
+        direct_calls=runtime.config.serve.direct_calls,
     )
     return app_of(build_server(door), door, token=token, hosts=hosts)
 
@@ -88,10 +91,10 @@ class RequireToken:
         await self._app(scope, receive, send)
 
 
-def http_caller(ctx: Ctx) -> str:
+def http_caller(ctx: Ctx) -> Who:
     """Whose request it is, by what the guard in front wrote into the scope; ``local`` where there is none."""
     scope: Any = getattr(ctx.request, "scope", None) or {}
-    return str(scope.get(CALLER, "local"))
+    return Who(str(scope.get(CALLER, LOCAL.caller)), str(scope.get(TENANT, LOCAL.tenant)))
 
 
 def _digest(token: str) -> bytes:

@@ -27,10 +27,12 @@ async def opening(config: Config) -> AsyncGenerator[Hall]:
     async def own() -> None:
         await asyncio.wait([asyncio.ensure_future(needed.wait())], timeout=GRACE_SECONDS)
         needed.set()
+        from gristmill.runtime.callers import refuse_questions
         from gristmill.runtime.runtime import Runtime
 
         try:
-            async with Runtime.open(config) as runtime:
+            # Servers are told that somebody may answer their questions; who does is known for each execution.
+            async with Runtime.open(config, ask=refuse_questions) as runtime:
                 ready.set_result(runtime)
                 await leaving.wait()
         except Error as error:

@@ -50,8 +50,9 @@ class Resources:
     async def listing(self, ctx: Ctx, _params: PaginatedRequestParams | None) -> ListResourcesResult:
         """Files of this caller's sessions, the one used last in front."""
         found: list[Resource] = []
+        who = self._door.who(ctx)
         keeping = (await self._door.hall()).keeping
-        for session in await keeping.sessions.list(caller=self._door.caller(ctx)):
+        for session in await keeping.sessions.list(who.tenant, who.caller):
             if len(found) < MOST_LISTED:
                 found += await listed(keeping.files(session), session.handle, limit=MOST_LISTED - len(found))
         return ListResourcesResult(resources=found)
@@ -82,15 +83,15 @@ class Resources:
 
     async def listen(self, ctx: Ctx, params: SubscriptionsListenRequestParams) -> SubscriptionsListenResult:
         """Follow changes, on connections of 2026."""
-        caller = self._door.caller(ctx)
         wanted = params.notifications.resource_subscriptions or []
         kept = [uri for uri in wanted if await self._is_own(ctx, str(uri))]
         filtered = params.notifications.model_copy(update={"resource_subscriptions": kept or None})
-        return await self._door.changes.listener(caller)(ctx, params.model_copy(update={"notifications": filtered}))
+        return await self._door.changes.listener(self._door.who(ctx))(ctx, params.model_copy(update={"notifications": filtered}))
 
     async def _files(self, ctx: Ctx, place: Place) -> Files:
         keeping = (await self._door.hall()).keeping
-        return keeping.files(await keeping.sessions.get(place.session, caller=self._door.caller(ctx)))
+        who = self._door.who(ctx)
+        return keeping.files(await keeping.sessions.get(place.session, who.tenant, who.caller))
 
     async def _is_own(self, ctx: Ctx, uri: str) -> bool:
         try:

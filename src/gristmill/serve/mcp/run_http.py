@@ -41,7 +41,9 @@ async def run_http(config: Config, *, host: str, port: int, token: str | None, p
             hall=hall,
             instructions=instructions(servers),
             names=tuple(sorted(servers)),
-            caller=http_caller,
+            who=http_caller,
+            on_wire=True,
+            direct_calls=config.serve.direct_calls,
         )
         await _listen(build_server(door), door, host=host, port=port, token=token, hosts=hosts)
 

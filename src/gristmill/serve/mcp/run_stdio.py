@@ -13,7 +13,13 @@ async def run_stdio(config: Config) -> None:
     """Serve until the client closes its end."""
     servers = remembered_servers(config)
     async with stdio_streams() as (reading, writing), opening(config) as hall:
-        door = Door(hall=hall, instructions=instructions(servers), names=tuple(sorted(servers)))
+        door = Door(
+            hall=hall,
+            instructions=instructions(servers),
+            names=tuple(sorted(servers)),
+            direct_calls=config.serve.direct_calls,
+            on_wire=True,
+        )
         server = build_server(door)
         try:
             await server.run(reading, writing, server.create_initialization_options())

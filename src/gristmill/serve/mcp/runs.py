@@ -13,6 +13,7 @@ from mcp_types import ElicitRequestParams, ElicitResult
 
 from gristmill.errors import LimitExceeded, NotFound
 from gristmill.model import Outcome
+from gristmill.serve.mcp.who import Who
 from gristmill.session.sessions import SessionRecord
 
 MOST_OF_CALLER = 16
@@ -35,25 +36,28 @@ class Run:
     """One execution and what it asks."""
 
     id: str
-    caller: str
+    who: Who
     session: SessionRecord | None = None
     opened: bool = False
     task: "asyncio.Task[Outcome]" = field(init=False)
     open_question: Question | None = None
     asked: asyncio.Event = field(default_factory=asyncio.Event)
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Calls that are under way at the same time may all ask: one question after the other."""
     finished: float | None = None
     parked: asyncio.TimerHandle | None = None
 
     async def ask(self, params: ElicitRequestParams) -> ElicitResult:
         """Put a question and wait for whoever attends the run to bring the answer."""
         question = Question(key=uuid.uuid4().hex[:8], params=params, answer=asyncio.get_running_loop().create_future())
-        self.open_question = question
-        self.asked.set()
-        try:
-            return await question.answer
-        finally:
-            self.open_question = None
-            self.asked.clear()
+        async with self.turn:
+            self.open_question = question
+            self.asked.set()
+            try:
+                return await question.answer
+            finally:
+                self.open_question = None
+                self.asked.clear()
 
     async def attend(self, seconds: float | None = None) -> Outcome | Question | None:
         """Wait until the run is over or asks something; nothing when that takes longer than ``seconds``."""
@@ -88,7 +92,7 @@ class Runs:
             LimitExceeded: the caller has too many at once.
         """
         self._forget()
-        active = sum(other.caller == run.caller and not other.task.done() for other in self._runs.values())
+        active = sum(other.who == run.who and not other.task.done() for other in self._runs.values())
         if active >= MOST_OF_CALLER:
             text = f"{active} runs of yours are under way: wait for one with resume before you start another"
             raise LimitExceeded(text, limit="background", value=MOST_OF_CALLER)
@@ -100,7 +104,7 @@ class Runs:
         run.task.add_done_callback(lambda _: self._ended(run))
         self._runs[run.id] = run
 
-    def get(self, id: str, caller: str) -> Run:  # noqa: A002  # the protocol's own word
+    def get(self, id: str, who: Who) -> Run:  # noqa: A002  # the protocol's own word
         """The run of that id, if it is the caller's.
 
         Raises:
@@ -108,7 +112,7 @@ class Runs:
         """
         self._forget()
         run = self._runs.get(id)
-        if run is None or run.caller != caller:
+        if run is None or run.who != who:
             raise NotFound(f"no run {id!r} is under way or kept here")
         return run
 

@@ -22,6 +22,7 @@ from mcp_types import (
     ListToolsResult,
     PaginatedRequestParams,
     PromptReference,
+    Tool,
 )
 
 from gristmill import __version__
@@ -30,12 +31,13 @@ from gristmill.serve.harmless import harmless
 from gristmill.serve.mcp import prompt
 from gristmill.serve.mcp.arguments import WrongArguments
 from gristmill.serve.mcp.asking import Ctx
+from gristmill.serve.mcp.call import call_tool
 from gristmill.serve.mcp.execute import execute_code
 from gristmill.serve.mcp.outcome import trouble
 from gristmill.serve.mcp.resources import Resources
 from gristmill.serve.mcp.search import search_tools
 from gristmill.serve.mcp.state import Door
-from gristmill.serve.mcp.surface import EXECUTE, SEARCH, TOOLS
+from gristmill.serve.mcp.surface import CALL, DIRECT, EXECUTE, SEARCH, TOOLS
 
 log = logging.getLogger(__name__)
 
@@ -73,7 +75,7 @@ def build_server(door: Door) -> McpServer:
         title="Gristmill",
         instructions=door.instructions,
         cache_hints=HINTS,
-        get_tool_input_schema={tool.name: tool.input_schema for tool in TOOLS}.get,
+        get_tool_input_schema={tool.name: tool.input_schema for tool in tools_of(door)}.get,
         on_list_tools=answers.list_tools,
         on_call_tool=answers.call_tool,
         on_list_prompts=answers.list_prompts,
@@ -91,10 +93,15 @@ def build_server(door: Door) -> McpServer:
     return server
 
 
+def tools_of(door: Door) -> tuple[Tool, ...]:
+    """The tools that this door shows."""
+    return (*TOOLS, DIRECT) if door.direct_calls else TOOLS
+
+
 class _Answers:
     def __init__(self, door: Door) -> None:
         self._door = door
-        self._tools = ListToolsResult(tools=list(TOOLS))
+        self._tools = ListToolsResult(tools=list(tools_of(door)))
         self._prompts = ListPromptsResult(prompts=[prompt.PROMPT])
 
     async def list_tools(self, _ctx: Ctx, _params: PaginatedRequestParams | None) -> ListToolsResult:
@@ -106,6 +113,8 @@ class _Answers:
                 return await execute_code(self._door, ctx, params)
             if params.name == SEARCH:
                 return await search_tools(self._door, params)
+            if params.name == CALL and self._door.direct_calls:
+                return await call_tool(self._door, ctx, params)
         except WrongArguments as wrong:
             return trouble(str(wrong), code="arguments")
         except Error as error:
@@ -126,6 +135,6 @@ class _Answers:
         if isinstance(params.ref, PromptReference) and params.argument.name == "server":
             return CompleteResult(completion=prompt.complete(self._door.names, begun))
         if params.argument.name == "session":
-            own = await (await self._door.hall()).keeping.sessions.list(caller=self._door.caller(ctx))
+            own = await (await self._door.hall()).keeping.sessions.list(*reversed(self._door.who(ctx)))
             return CompleteResult(completion=prompt.complete([session.handle for session in own], begun))
         return CompleteResult(completion=Completion(values=[]))

@@ -7,11 +7,12 @@ from gristmill.serve.mcp.asking import Ctx
 from gristmill.serve.mcp.changes import Changes
 from gristmill.serve.mcp.hall import Hall
 from gristmill.serve.mcp.runs import Runs
+from gristmill.serve.mcp.who import LOCAL, Who
 
 
-def local_caller(_ctx: Ctx) -> str:
+def local_caller(_ctx: Ctx) -> Who:
     """Everybody is the same caller: right for one user on stdio, wrong as soon as there are two."""
-    return "local"
+    return LOCAL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +22,10 @@ class Door:
     hall: Hall
     instructions: str
     names: tuple[str, ...] = ()
-    caller: Callable[[Ctx], str] = local_caller
+    direct_calls: bool = False
+    on_wire: bool = False
+    """Whether requests come as messages: then a client that wants progress sends a token. In memory nobody can tell."""
+    who: Callable[[Ctx], Who] = local_caller
     runs: Runs = field(default_factory=Runs)
     changes: Changes = field(default_factory=Changes)
 

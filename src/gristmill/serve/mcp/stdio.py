@@ -48,9 +48,17 @@ def _claim(descriptor: int, flags: int, instead: str | None) -> int:
     return private
 
 
+def _is_nothing(descriptor: int) -> bool:
+    """Whether it is what was just put in place of stdin: an empty device, which no event loop can wait for."""
+    return os.path.sameopenfile(descriptor, 0)
+
+
 async def _open_reader(descriptor: int) -> asyncio.StreamReader:
     reader = asyncio.StreamReader(limit=_CHUNK)
     file = os.fdopen(descriptor, "rb", buffering=0)
+    if _is_nothing(descriptor):
+        reader.feed_eof()
+        return reader
     try:
         await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), file)
     except ValueError:  # a regular file: it is all there

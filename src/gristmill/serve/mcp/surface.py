@@ -1,11 +1,11 @@
-"""What a model sees of us before it asks anything: two tools, word for word. Whatever the servers offer, this stays the same.
+"""What a model sees before it asks anything: two tools, a third where direct calls are wanted. Servers change none of it.
 
 With the instructions it costs at most 400 tokens (o200k); ``tests/unit/serve/mcp/test_surface.py`` counts them.
 """
 
 from mcp_types import Tool, ToolAnnotations
 
-SEARCH, EXECUTE = "search_tools", "execute_code"
+SEARCH, EXECUTE, CALL = "search_tools", "execute_code", "call_tool"
 NEW = "new"
 """The value of ``session`` that opens one."""
 
@@ -59,3 +59,21 @@ TOOLS = (
         _meta={**_META, "anthropic/searchHint": "run Python that calls tools of all connected MCP servers"},
     ),
 )
+
+DIRECT = Tool(
+    name=CALL,
+    description="Call one tool without a program. For a single call with a small answer; otherwise use execute_code.",
+    input_schema={
+        "type": "object",
+        "properties": {
+            "tool": {"type": "string", "description": "server.tool"},
+            "arguments": {"type": "object"},
+            "session": {"type": "string"},
+        },
+        "required": ["tool"],
+    },
+    output_schema=_ANY_OBJECT,
+    annotations=ToolAnnotations(destructive_hint=True, open_world_hint=True),
+    _meta={**_META, "anthropic/searchHint": "call one tool of a connected MCP server"},
+)
+"""Offered with `serve.direct_calls` only."""

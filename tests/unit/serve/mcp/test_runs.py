@@ -7,9 +7,12 @@ from mcp_types import ElicitRequestFormParams, ElicitResult
 from gristmill.errors import LimitExceeded, NotFound
 from gristmill.model import Outcome
 from gristmill.serve.mcp.runs import KEPT_SECONDS, MOST_OF_CALLER, Question, Run, Runs
+from gristmill.serve.mcp.who import Who
 from tests.unit.serve.mcp.test_outcome import OK
 
 pytestmark = pytest.mark.anyio
+
+ANN = Who("ann")
 
 
 @pytest.fixture
@@ -29,27 +32,28 @@ async def _never(_run: Run) -> Outcome:
 async def test_a_finished_run_can_be_asked_for_again_until_it_is_forgotten() -> None:
     clock = [0.0]
     runs = Runs(lambda: clock[0])
-    runs.start(Run(id="a", caller="ann"), _done)
+    runs.start(Run(id="a", who=ANN), _done)
 
-    assert await runs.get("a", "ann").attend() == OK
+    assert await runs.get("a", ANN).attend() == OK
     clock[0] = KEPT_SECONDS + 1
     with pytest.raises(NotFound):
-        runs.get("a", "ann")
+        runs.get("a", ANN)
 
 
 @pytest.mark.requirement("T46")
 async def test_a_run_is_not_there_for_another_caller() -> None:
     runs = Runs()
-    runs.start(Run(id="a", caller="ann"), _done)
+    runs.start(Run(id="a", who=ANN), _done)
 
-    with pytest.raises(NotFound):
-        runs.get("a", "bob")
+    for stranger in (Who("bob"), Who("ann", tenant="another")):
+        with pytest.raises(NotFound):
+            runs.get("a", stranger)
     await runs.close()
 
 
 async def test_waiting_for_a_run_is_bounded_and_does_not_end_it() -> None:
     runs = Runs()
-    run = Run(id="a", caller="ann")
+    run = Run(id="a", who=ANN)
     runs.start(run, _never)
 
     assert await run.attend(0.01) is None
@@ -61,11 +65,11 @@ async def test_waiting_for_a_run_is_bounded_and_does_not_end_it() -> None:
 async def test_a_caller_cannot_have_too_many_at_once_and_others_still_can() -> None:
     runs = Runs()
     for number in range(MOST_OF_CALLER):
-        runs.start(Run(id=str(number), caller="ann"), _never)
+        runs.start(Run(id=str(number), who=ANN), _never)
 
     with pytest.raises(LimitExceeded):
-        runs.start(Run(id="more", caller="ann"), _never)
-    runs.start(Run(id="bob's", caller="bob"), _done)
+        runs.start(Run(id="more", who=ANN), _never)
+    runs.start(Run(id="bob's", who=Who("bob")), _done)
     await runs.close()
 
 
@@ -76,7 +80,7 @@ async def test_a_question_reaches_whoever_attends_and_the_answer_goes_back() -> 
         return OK
 
     runs = Runs()
-    run = Run(id="a", caller="ann")
+    run = Run(id="a", who=ANN)
     runs.start(run, asks)
     with anyio.fail_after(5):
         found = await run.attend()
@@ -85,3 +89,28 @@ async def test_a_question_reaches_whoever_attends_and_the_answer_goes_back() -> 
         run.open_question = None
         run.asked.clear()
         assert await run.attend() == OK
+
+
+async def test_questions_of_calls_that_run_at_the_same_time_are_put_one_after_the_other() -> None:
+    said: list[str] = []
+
+    async def asking(run: Run) -> Outcome:
+        async def one(number: int) -> None:
+            answer = await run.ask(ElicitRequestFormParams(message=str(number), requested_schema={}))
+            said.append(f"{number}: {answer.action}")
+
+        async with anyio.create_task_group() as tasks:
+            for number in range(3):
+                tasks.start_soon(one, number)
+        return OK
+
+    runs = Runs()
+    run = Run(id="a", who=ANN)
+    runs.start(run, asking)
+    with anyio.fail_after(5):
+        while isinstance(asked := await run.attend(), Question):
+            asked.answer.set_result(ElicitResult(action="accept"))
+            run.open_question = None
+            run.asked.clear()
+
+    assert sorted(said) == ["0: accept", "1: accept", "2: accept"]

@@ -1,9 +1,14 @@
 """The whole surface is small, fixed and the same every time."""
 
 import json
+import os
+import subprocess
+import sys
+
+import pytest
 
 from gristmill.serve.mcp.instructions import instructions
-from gristmill.serve.mcp.surface import TOOLS
+from gristmill.serve.mcp.surface import DIRECT, TOOLS
 from gristmill.shaping.tokens import token_counter
 
 
@@ -41,3 +46,28 @@ def test_servers_that_do_not_fit_are_folded_into_one_line() -> None:
 
 def test_tools_are_marked_to_be_loaded_always() -> None:
     assert all((tool.meta or {})["anthropic/alwaysLoad"] is True for tool in TOOLS)
+
+
+@pytest.mark.parametrize("count", [0, 1, 20, 200])
+@pytest.mark.requirement("M1")
+def test_the_surface_costs_at_most_400_tokens_with_any_number_of_servers(count: int) -> None:
+    assert _tokens({f"server-{number}": [f"tool_{tool}" for tool in range(40)] for number in range(count)}) <= 400
+
+
+@pytest.mark.requirement("M1")
+def test_another_process_shows_the_same_bytes() -> None:
+    code = (
+        "from gristmill.serve.mcp.surface import TOOLS, DIRECT\n"
+        "from gristmill.serve.mcp.instructions import instructions\n"
+        "for tool in (*TOOLS, DIRECT): print(tool.model_dump_json(by_alias=True))\n"
+        "print(instructions({f's{n}': {f't{n}' for n in range(9)} for n in range(20)}))"
+    )
+    starts = {
+        subprocess.run(
+            [sys.executable, "-c", code], env=os.environ | {"PYTHONHASHSEED": seed}, capture_output=True, check=True
+        ).stdout
+        for seed in ("1", "2")
+    }
+
+    assert len(starts) == 1
+    assert DIRECT.name.encode() in starts.pop()

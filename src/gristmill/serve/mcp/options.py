@@ -1,0 +1,51 @@
+"""What the runtime is told about a run besides the work itself: whose it is, who approves, who answers, who listens."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, Literal
+
+from mcp_types import ElicitRequestFormParams
+
+from gristmill.model import Plan
+from gristmill.serve.mcp.approvals import SCHEMA, approved, question
+from gristmill.serve.mcp.asking import AskClient, Ctx, can_visit
+from gristmill.serve.mcp.progress import Progress
+from gristmill.serve.mcp.questions import passed_on
+from gristmill.serve.mcp.runs import Run
+from gristmill.serve.mcp.state import Door
+
+if TYPE_CHECKING:
+    from gristmill.runtime.runtime import Runtime
+
+
+@asynccontextmanager
+async def with_options(
+    door: Door, runtime: "Runtime", run: Run, ask: AskClient | None, ctx: Ctx | None
+) -> AsyncGenerator[dict[str, Any]]:
+    """Options of ``Runtime.execute`` and ``Runtime.call``; progress goes out as long as this is entered."""
+    options: dict[str, Any] = {"caller": run.who.caller, "tenant": run.who.tenant, "execution_id": run.id}
+    if run.session:
+        options["session"] = run.session.name
+    if ask:
+        options["approve"] = _approver(ask)
+        if ctx and runtime.can_ask:
+            options["ask"] = passed_on(ask, pages=can_visit(ctx))
+    if ctx is None or not _may_want_progress(door, ctx):
+        yield options
+        return
+    async with Progress(ctx.session.report_progress) as progress:
+        yield {**options, "emit": progress}
+
+
+def _may_want_progress(door: Door, ctx: Ctx) -> bool:
+    """Whoever did not ask for progress is not sent any, and then nothing has to listen to the run."""
+    return not door.on_wire or bool(ctx.meta and ctx.meta.get("progress_token") is not None)
+
+
+def _approver(ask: AskClient) -> Callable[[Plan], Awaitable[Literal["none"] | tuple[int, ...]]]:
+    async def approve(plan: Plan) -> Literal["none"] | tuple[int, ...]:
+        answer = await ask(ElicitRequestFormParams(message=question(plan), requested_schema=SCHEMA))
+        numbers = approved(plan, answer.content) if answer.action == "accept" else frozenset[int]()
+        return tuple(sorted(numbers)) or "none"
+
+    return approve

@@ -1,0 +1,86 @@
+"""A tool server asks something in the middle of a call: the person behind the client answers, in the way of each era."""
+
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp_types import ElicitRequestFormParams, ElicitResult
+
+from gristmill.config import Config, SandboxConfig, StoreConfig
+from gristmill.config_policy import PolicyConfig
+from gristmill.config_servers import ServerConfig
+from gristmill.serve.mcp.opening import opening
+from gristmill.serve.mcp.state import Door
+from tests.e2e.mcp.conftest import MODES, Mode, connected, text
+from tests.servers import HERE
+
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("mode", MODES)]
+
+GREET = "from servers.new import greet\ngreet()"
+THREE = "import asyncio\nfrom servers import new\nawait asyncio.gather(*(asyncio.to_thread(new.greet) for _ in range(3)))"
+
+
+@asynccontextmanager
+async def door(state: Path) -> AsyncGenerator[Door]:
+    """The door as ``gristmill serve`` opens it, with a server behind it that asks."""
+    server = ServerConfig(command=sys.executable, args=(str(HERE / "modern.py"),))
+    config = Config(
+        servers={"new": server}, sandbox=SandboxConfig(warm=1), policy=PolicyConfig(allow=("*",)), store=StoreConfig(path=state)
+    )
+    async with opening(config) as hall:
+        made = Door(hall=hall, instructions="")
+        try:
+            with anyio.fail_after(60):
+                yield made
+        finally:
+            await made.close()
+
+
+class Person:
+    """Answers every form with their name, and remembers what they were shown."""
+
+    def __init__(self, action: Any = "accept") -> None:
+        self.action, self.shown = action, list[str]()
+
+    async def __call__(self, _context: Any, params: Any) -> ElicitResult:
+        assert isinstance(params, ElicitRequestFormParams)
+        assert "name" in params.requested_schema["properties"]
+        self.shown.append(params.message)
+        return ElicitResult(action=self.action, content={"name": "Ann"} if self.action == "accept" else None)
+
+
+@pytest.mark.requirement("M5")
+async def test_the_person_is_asked_and_told_which_server_wants_to_know(state: Path, mode: Mode) -> None:
+    person = Person()
+    async with door(state) as made, connected(made, mode, elicitation_callback=person) as client:
+        answer: Any = await client.call_tool("execute_code", {"code": GREET})
+
+    assert answer.structured_content["result"] == {"result": "hello Ann"}
+    assert person.shown == ["The server new asks for new.greet: who are you?"]
+
+
+async def test_questions_of_parallel_calls_are_all_answered(state: Path, mode: Mode) -> None:
+    person = Person()
+    async with door(state) as made, connected(made, mode, elicitation_callback=person) as client:
+        answer: Any = await client.call_tool("execute_code", {"code": THREE})
+
+    assert answer.structured_content["result"] == [{"result": "hello Ann"}] * 3
+    assert len(person.shown) == 3
+
+
+async def test_a_person_who_declines_fails_the_call(state: Path, mode: Mode) -> None:
+    async with door(state) as made, connected(made, mode, elicitation_callback=Person("decline")) as client:
+        answer: Any = await client.call_tool("execute_code", {"code": GREET})
+
+    assert answer.is_error
+
+
+async def test_a_client_that_cannot_ask_is_told_so(state: Path, mode: Mode) -> None:
+    async with door(state) as made, connected(made, mode) as client:
+        answer: Any = await client.call_tool("execute_code", {"code": GREET})
+
+    assert "asks for input, and nobody behind this execution can answer" in text(answer)

@@ -1,0 +1,103 @@
+"""A direct call goes through everything that a call from code goes through, and needs no sandbox."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+from gristmill import Config, Runtime
+from gristmill.config import SandboxConfig, StoreConfig
+from gristmill.config_policy import PolicyConfig
+from gristmill.config_quota import QuotaConfig
+from gristmill.model import Plan
+from tests.conftest import TOOLS
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@asynccontextmanager
+async def opened(folder: Path, **sections: Any) -> AsyncGenerator[Runtime]:
+    folder.chmod(0o755)
+    config = Config(sandbox=SandboxConfig(warm=0), store=StoreConfig(path=folder / "state"), **sections)
+    async with Runtime.open(config, tools=TOOLS) as runtime:
+        yield runtime
+
+
+@pytest.mark.requirement("M6")
+async def test_a_call_is_answered_and_on_record_with_its_execution(tmp_path: Path) -> None:
+    async with opened(tmp_path) as runtime:
+        outcome = await runtime.call("crm.get", {"number": 5}, caller="ann")
+        await runtime.audit.flush()
+        records = [entry.record for entry in await runtime.audit.list()]
+
+    assert (outcome.status, outcome.result, outcome.tools_called) == ("ok", {"number": 5}, ("crm.get",))
+    assert {(record.kind, record.caller, record.status) for record in records} == {
+        ("execution", "ann", "ok"),
+        ("call", "ann", "ok"),
+    }
+
+
+@pytest.mark.requirement("M6")
+async def test_what_the_policy_denies_is_refused(tmp_path: Path) -> None:
+    async with opened(tmp_path, policy=PolicyConfig(deny=("crm.get",))) as runtime:
+        outcome = await runtime.call("crm.get", {"number": 5})
+
+    assert (outcome.status, outcome.error_type) == ("refused", "refused.call")
+
+
+async def test_wrong_arguments_and_unknown_tools_are_explained(tmp_path: Path) -> None:
+    async with opened(tmp_path) as runtime:
+        wrong = await runtime.call("crm.get", {"number": "five"})
+        unknown = await runtime.call("crm.got", {})
+
+    assert (wrong.status, unknown.status, unknown.error_type) == ("refused", "failed", "not_found.tool")
+    assert "number" in (wrong.error or "")
+    assert "did you mean" in (unknown.error or "")
+
+
+@pytest.mark.requirement("M6")
+async def test_the_quota_counts_direct_calls(tmp_path: Path) -> None:
+    async with opened(tmp_path, quota=QuotaConfig(session_calls_per_minute=1)) as runtime:
+        first, second = await runtime.call("crm.get", {"number": 1}), await runtime.call("crm.get", {"number": 2})
+
+    assert (first.status, second.status) == ("ok", "limited")
+
+
+@pytest.mark.parametrize(("said", "status"), [("all", "ok"), ("none", "refused")])
+async def test_a_call_that_asks_waits_for_the_approver(tmp_path: Path, said: Literal["all", "none"], status: str) -> None:
+    shown: list[str] = []
+
+    async def approve(plan: Plan) -> Literal["all", "none"]:
+        shown.extend(call.tool for call in plan.calls)
+        return said
+
+    async with opened(tmp_path, policy=PolicyConfig(ask=("crm.get",))) as runtime:
+        outcome = await runtime.call("crm.get", {"number": 5}, approve=approve)
+
+    assert (outcome.status, shown) == (status, ["crm.get"])
+
+
+async def test_a_call_that_nobody_could_be_asked_about_is_resumed_as_a_program(tmp_path: Path) -> None:
+    async with opened(tmp_path, policy=PolicyConfig(ask=("crm.get",))) as runtime:
+        waiting = await runtime.call("crm.get", {"number": 5})
+        assert (waiting.status, waiting.result) == ("awaiting_approval", None)
+        assert waiting.plan
+        await runtime.approvals.decide(waiting.plan.id, "all", by="ann")
+        done = await runtime.execute(resume=waiting.id)
+
+    assert (done.status, done.result) == ("ok", {"number": 5})
+
+
+async def test_a_large_answer_is_kept_short_and_the_rest_stays_in_the_workspace(tmp_path: Path) -> None:
+    async with opened(tmp_path) as runtime:
+        outcome = await runtime.call("crm.rows", {"count": 2_000}, session="s")
+
+    assert outcome.left_out
+    assert outcome.session == "s"
