@@ -20,6 +20,7 @@ from gristmill.config_mask import FlowsConfig, MaskConfig
 from gristmill.config_policy import PolicyConfig
 from gristmill.config_quota import QuotaConfig
 from gristmill.config_records import RecordsConfig
+from gristmill.config_serve import ServeConfig
 from gristmill.config_servers import REFERENCE, ServersConfig, looks_secret
 from gristmill.config_session import SessionsConfig, SkillsConfig
 from gristmill.config_shaping import ShapingConfig
@@ -175,6 +176,8 @@ class Config(_Section):
     """What is kept of sessions, and for how long."""
     skills: SkillsConfig = SkillsConfig()
     """Functions that code saves for later."""
+    serve: ServeConfig = ServeConfig()
+    """Who may come in by HTTP, and how much of it."""
 
     @property
     def state_dir(self) -> Path:

@@ -23,9 +23,11 @@ from gristmill.runtime.discover import Described, Found, Language, ServerRow
 from gristmill.runtime.execute import Approve, execute
 from gristmill.runtime.keeping import Keeping, skills_in_sight
 from gristmill.runtime.learning import OUTSIDE
+from gristmill.runtime.promise import promise
 from gristmill.runtime.rooms import Rooms
 from gristmill.runtime.stats import Stats, stats_of
-from gristmill.session.sessions import session_key
+from gristmill.session.sessions import LOCAL, session_key
+from gristmill.session.skill import Scope
 from gristmill.upstream.base import Ask
 from gristmill.upstream.inproc import Function
 
@@ -140,6 +142,19 @@ class Runtime:
         with self._rooms.callers.present(execution.id, emit, ask):
             return await execute(self._rooms, execution, emit, approve)
 
+    async def take_in(self, code: str, *, execution_id: str, session: str | None, caller: str, tenant: str) -> None:
+        """Put on record that an execution will follow: should the process die, it can be resumed by its id.
+
+        Raises:
+            StoreUnavailable: it cannot be kept, so it must not be promised.
+        """
+        await promise(self._rooms, Execution(id=execution_id, code=code, session=session, caller=caller, tenant=tenant))
+
+    @property
+    def config(self) -> Config:
+        """What it was opened with."""
+        return self._rooms.config
+
     @property
     def approvals(self) -> Approvals:
         """The inbox: plans that wait for a person, and what was decided about them."""
@@ -175,17 +190,21 @@ class Runtime:
         server: str | None = None,
         budget_tokens: int = BUDGET_TOKENS,
         session: str | None = None,
+        caller: str = LOCAL,
+        tenant: str = LOCAL,
     ) -> Found:
         """The best tools for ``query``, from what is known now, as values and as text of at most ``budget_tokens``.
 
-        ``session`` says who asks: what it calls next rises for similar questions, if that is learned.
+        ``session`` says who asks: what it calls next rises for similar questions, if that is learned. ``caller`` and ``tenant``
+        say whose skills are among them.
 
         Raises:
             NotFound: no such server; carries near names.
         """
         return await self._rooms.discovery.search(
             query, detail_level=detail_level, limit=limit, server=server, budget_tokens=budget_tokens,
-            skills=await skills_in_sight(self._rooms.keeping), who=OUTSIDE if session is None else f"session {session}",
+            skills=await skills_in_sight(self._rooms.keeping, Scope(tenant=tenant, caller=caller)),
+            who=OUTSIDE if session is None else f"session {session}",
         )  # fmt: skip
 
     async def list_servers(self) -> tuple[ServerSummary, ...]:
@@ -204,13 +223,15 @@ class Runtime:
         """What code can import now: each server's module (``servers.<module>``) and its functions."""
         return self._rooms.discovery.modules()
 
-    async def describe(self, keys: str | Sequence[str], *, language: Language = "python") -> Described:
+    async def describe(
+        self, keys: str | Sequence[str], *, language: Language = "python", caller: str = LOCAL, tenant: str = LOCAL
+    ) -> Described:
         """The tools of these keys (``server.tool``) in full, as values and as source to read.
 
         Raises:
             UnknownTool: a key that nobody has; carries near names.
         """
-        skills = await skills_in_sight(self._rooms.keeping)
+        skills = await skills_in_sight(self._rooms.keeping, Scope(tenant=tenant, caller=caller))
         return await self._rooms.discovery.describe(keys, language=language, skills=skills)
 
     async def servers(self) -> tuple[ServerRow, ...]:
