@@ -17,6 +17,8 @@ from gristmill.store.base import Row, Store
 LOCAL = "local"
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 PREFIX = "gm"
+ENVIRONMENT = "env"
+"""The id of a token that was given from outside."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 """Names of callers and tenants: nothing that could be taken for a separator, a path or markup."""
 KNOWN_SECONDS = 1.0
@@ -43,7 +45,7 @@ class Principal:
     @property
     def caller(self) -> str:
         """Never the same for two tenants: rooms that know callers only keep tenants apart by it."""
-        return self.name if self.tenant == LOCAL else f"{self.name}@{self.tenant}"
+        return self.name if self.tenant == LOCAL and "@" not in self.name else f"{self.name}@{self.tenant}"
 
     def needs(self, *scopes: Scope) -> None:
         """Require one of ``scopes``.
@@ -95,12 +97,13 @@ class Tokens:
             raise Refused(f"there is no scope {unknown[0]!r}; there are {', '.join(SCOPES)}", rule="token.scope")
         now = self._clock()
         made = Token(
-            id=secrets.token_hex(6), caller=caller, tenant=tenant, scopes=tuple(scope for scope in SCOPES if scope in scopes), created=now,
-            expires=None if seconds is None else now + seconds, revoked=None,
+            id=secrets.token_hex(6), caller=caller, tenant=tenant, scopes=tuple(scope for scope in SCOPES if scope in scopes),
+            created=now, expires=None if seconds is None else now + seconds, revoked=None,
         )  # fmt: skip
         text = f"{PREFIX}_{made.id}_{secrets.token_urlsafe(32)}"
         row = (made.id, caller, tenant, json.dumps(made.scopes), now, made.expires, None, _digest(text).hex())
-        await self._store.write((f"INSERT INTO tokens ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row))  # noqa: S608 - our own words
+        insert = f"INSERT INTO tokens ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - our own words
+        await self._store.write((insert, row))
         return text, made
 
     async def list(self, tenant: str | None = None) -> tuple[Token, ...]:
@@ -151,6 +154,24 @@ class Tokens:
         token, digest = _token(rows[0]), bytes.fromhex(str(rows[0][7]))
         self._known[id_] = (now + KNOWN_SECONDS, token, digest)
         return token, digest
+
+
+def tenant_of(caller: str) -> str:
+    """The tenant of a ``Principal.caller``: for doors that are handed the caller only."""
+    return caller.rpartition("@")[2] if "@" in caller else LOCAL
+
+
+def static_token(text: str) -> Callable[[str], Principal | None]:
+    """One token given from outside (``GRISTMILL_TOKEN``), for whoever needs no register: it executes, reads and administers.
+
+    Raises:
+        Refused: it is too short to be a secret.
+    """
+    if len(text) < 16:
+        raise Refused("GRISTMILL_TOKEN is too short to be a secret: use at least 16 characters", rule="token.length")
+    digest = _digest(text)
+    known = Principal(name="http", tenant=LOCAL, scopes=frozenset({"execute", "read", "admin"}), token=ENVIRONMENT)
+    return lambda given: known if hmac.compare_digest(_digest(given), digest) else None
 
 
 def bearer(header: str | None) -> str | None:

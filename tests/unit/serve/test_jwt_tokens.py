@@ -9,6 +9,7 @@ import httpx2 as httpx
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from jwt.algorithms import ECAlgorithm
 
 from gristmill.config_serve import JwtConfig
 from gristmill.errors import ConfigError, StoreUnavailable, Unauthorized
@@ -21,7 +22,7 @@ ISSUER = "https://login.example.com"
 
 
 def public(key: ec.EllipticCurvePrivateKey, kid: str = "k1") -> dict[str, Any]:
-    return {**json.loads(jwt.algorithms.ECAlgorithm.to_jwk(key.public_key())), "kid": kid, "use": "sig", "alg": "ES256"}
+    return {**json.loads(ECAlgorithm.to_jwk(key.public_key())), "kid": kid, "use": "sig", "alg": "ES256"}
 
 
 def token(key: Any = KEY, *, kid: str = "k1", algorithm: str = "ES256", **claims: Any) -> str:

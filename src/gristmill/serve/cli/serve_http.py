@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 
-def serve_http(config: Path | None = None, *, host: str | None = None, port: int | None = None) -> None:
-    """Serve HTTP until interrupted; ``host`` and ``port`` win over the configuration.
+def serve_http(config: Path | None = None, *, host: str | None = None, port: int | None = None, token: str | None = None) -> None:
+    """Serve HTTP until interrupted; ``host`` and ``port`` win over the configuration, ``token`` opens without being registered.
 
     Raises:
         ConfigError: the extra is not installed, or an address beyond this machine without tokens.
@@ -24,4 +24,4 @@ def serve_http(config: Path | None = None, *, host: str | None = None, port: int
     from gristmill.serve.http.server import serve
 
     asked: dict[str, Any] = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
-    asyncio.run(serve(load_config(config, serve=asked), *known_mounts()))
+    asyncio.run(serve(load_config(config, serve=asked), *known_mounts(), token=token))

@@ -72,7 +72,8 @@ def list_(
 
 @app.command()
 def revoke(
-    id: Annotated[str, typer.Argument(help="The id, as `gristmill tokens list` shows it.")], config: ConfigFile = None
+    id: Annotated[str, typer.Argument(help="The id, as `gristmill tokens list` shows it.")],  # noqa: A002
+    config: ConfigFile = None,
 ) -> None:
     """Let a token open nothing any more; a running service knows within a second.
 

@@ -11,7 +11,7 @@ from gristmill.config_serve import ServeConfig
 from gristmill.errors import Unauthorized
 from gristmill.model import Outcome
 from gristmill.runtime.runtime import Runtime
-from gristmill.serve.auth import LOCAL, Principal, Tokens, bearer
+from gristmill.serve.auth import LOCAL, Principal, Tokens, bearer, static_token
 from gristmill.serve.http.lanes import Budget, LaneRules, Lanes, Rates
 from gristmill.serve.http.runs import Runs
 from gristmill.serve.http.wall import Wall
@@ -112,6 +112,16 @@ def verifier(wall: Wall, verify: dict[str, Verify]) -> Authenticate:
     return authenticate
 
 
-def with_tokens(wall: Wall, tokens: Tokens, jwt: Verify | None = None) -> Authenticate:
-    """As the service verifies: with the register of tokens, and an identity provider where there is one."""
-    return verifier(wall, {"gm": tokens.verify, **({"jwt": jwt} if jwt else {})})
+def with_tokens(wall: Wall, tokens: Tokens, jwt: Verify | None = None, token: str | None = None) -> Authenticate:
+    """As the service verifies: the register of tokens, an identity provider and a token from outside, where there are such."""
+    known = verifier(wall, {"gm": tokens.verify, **({"jwt": jwt} if jwt else {})})
+    if token is None:
+        return known
+    is_it = static_token(token)
+
+    async def authenticate(connection: HTTPConnection) -> Principal | None:
+        given = bearer(connection.headers.get("authorization"))
+        # Whoever gives a token from outside means it to be needed, on this machine too.
+        return None if given is None else is_it(given) or await known(connection)
+
+    return authenticate

@@ -1,7 +1,7 @@
 """What hangs in the same application beside the routes: MCP at ``/mcp``, behind the same wall and the same tokens."""
 
+import importlib
 import importlib.util
-import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -46,11 +46,8 @@ class Guarded:
 async def mount_mcp(door: Door, app: FastAPI) -> AsyncGenerator[None]:
     """MCP over streamable HTTP, with the SDK's own session manager running as long as we do."""
     mcp: Any = importlib.import_module("gristmill.serve.mcp.http")
-    handles: Any = importlib.import_module("gristmill.serve.mcp.handles")
     hosts = (*mcp.LOOPBACK, *door.config.hosts)
-    made = await mcp.mcp_app(
-        door.runtime, handles=handles.Handles(key=handles.load_key(door.runtime.config.state_dir), now=time.time), hosts=hosts
-    )
+    made = await mcp.mcp_app(door.runtime, hosts=hosts)
     app.mount("/", Guarded(made, door))  # it answers at /mcp itself; our own routes come first
     async with made.router.lifespan_context(made):
         yield

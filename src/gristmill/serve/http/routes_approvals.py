@@ -69,4 +69,4 @@ def _record(door: Door, decided: Approval, who: Principal) -> None:
 def _view(approval: Approval) -> ApprovalView:
     fields = asdict(approval)
     del fields["root"], fields["tenant"]
-    return ApprovalView(**{**fields, "approved": list(approval.approved)})
+    return ApprovalView.model_validate(fields)

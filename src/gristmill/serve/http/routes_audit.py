@@ -55,10 +55,11 @@ def add_audit(routes: APIRouter, door: Door) -> None:
 
     @routes.get("/stats", tags=["audit"])
     async def stats(who: Annotated[Principal, READ]) -> StatsView:
-        """What your tenant did since the service started, and how busy it is."""
-        tally = door.tallies.get(who.tenant, Tally())
+        """What your tenant did since the service started, how busy it is, and what all its work cost in tokens."""
+        tally, spent = door.tallies.get(who.tenant, Tally()), await door.runtime.stats(tenant=who.tenant)
         running, waiting = door.lanes.standing(who.tenant)
         return StatsView(
             since=door.opened, executions=dict(tally.statuses), tools=dict(tally.tools.most_common(100)),
             execution_ms=round(tally.milliseconds, 3), tokens_saved=tally.tokens_saved, running=running, waiting=waiting,
+            tokens=asdict(spent),
         )  # fmt: skip

@@ -1,7 +1,7 @@
 """``/executions``: what runs, what ran, and events as they happen."""
 
 from collections.abc import AsyncGenerator
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Path, Query, Response
 from fastapi.responses import StreamingResponse
@@ -17,7 +17,9 @@ from gristmill.serve.http.who import EXECUTE, SEE
 STREAMS = 200
 """Event streams of one tenant at the same time."""
 ExecutionId = Annotated[str, Path(min_length=1, max_length=128)]
-EVENTS = {200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}, "description": "Server-sent events."}}
+EVENTS: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}, "description": "Server-sent events."}
+}
 
 
 def add_executions(routes: APIRouter, door: Door) -> None:

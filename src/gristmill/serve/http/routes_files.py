@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import AsyncGenerator
 from dataclasses import asdict
 from functools import partial
-from typing import IO, Annotated
+from typing import IO, Annotated, Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, Path, Query, Request, Response
@@ -22,7 +22,9 @@ from gristmill.session.files import Content, FileEntry, Files
 
 PIECE = 1 << 20
 FilePath = Annotated[str, Path(min_length=1, max_length=4_096)]
-DOWNLOAD = {200: {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}}
+DOWNLOAD: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}
+}
 
 
 def add_files(routes: APIRouter, door: Door) -> None:

@@ -1,6 +1,6 @@
 """``/health``, ``/ready`` and ``/metrics``: for those who watch over the process."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Response
 
@@ -11,7 +11,9 @@ from gristmill.serve.http.route import PUBLIC
 from gristmill.serve.http.shapes import HealthView
 from gristmill.serve.http.who import OPERATOR
 
-TEXT = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "Prometheus text format."}}
+TEXT: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "Prometheus text format."}
+}
 
 
 def add_health(routes: APIRouter, door: Door) -> None:

@@ -28,34 +28,37 @@ FLUSH_SECONDS = 2
 """How long the last answers may take to be sent, once all executions have ended."""
 
 
-async def serve(config: Config, *mounts: Mount, tools: Mapping[str, Function] | None = None) -> None:
-    """Serve until told to end; ``tools`` adds Python functions.
+async def serve(config: Config, *mounts: Mount, tools: Mapping[str, Function] | None = None, token: str | None = None) -> None:
+    """Serve until told to end; ``tools`` adds Python functions, ``token`` opens without being registered.
 
     Raises:
         ConfigError: an address beyond this machine, and no token that would open it.
         SandboxUnavailable: the promised isolation cannot be had; nothing was started.
     """
     set_up_logs(config.serve.log_level)
-    async with opened_door(config, tools) as door:
+    async with opened_door(config, tools, token) as door:
         server = _Server(_options(config, build_app(door, *mounts)), door)
         await server.serve()
 
 
 @asynccontextmanager
-async def opened_door(config: Config, tools: Mapping[str, Function] | None = None) -> AsyncGenerator[Door]:
+async def opened_door(
+    config: Config, tools: Mapping[str, Function] | None = None, token: str | None = None
+) -> AsyncGenerator[Door]:
     """The door of a runtime that is open as long as it is, with tokens from the store."""
     settings = config.serve
     is_local = settings.host in LOOPBACK
     async with open_config_store(config, TABLES) as store:
         tokens = Tokens(store)
-        if not is_local and not settings.jwt.issuer and not await tokens.list():
+        if not (is_local or settings.jwt.issuer or token or await tokens.list()):
             raise ConfigError(
-                f"to listen on {settings.host} tokens are needed: make one with `gristmill tokens create NAME`, or set serve.jwt"
+                f"without a token only this machine may connect, not {settings.host}: "
+                "make one with `gristmill tokens create NAME`, or set serve.jwt"
             )
         jwt = _jwt(config)
         async with Runtime.open(config, tools=tools, serving=True) as runtime:
             door = open_door(runtime, everywhere=not is_local and not settings.hosts)
-            door.authenticate = with_tokens(door.wall, tokens, jwt.verify if jwt else None)
+            door.authenticate = with_tokens(door.wall, tokens, jwt.verify if jwt else None, token)
             try:
                 yield door
             finally:

@@ -266,6 +266,8 @@ class StatsView(_Out):
     tokens_saved: int
     running: int
     waiting: int
+    tokens: dict[str, Any]
+    """What everything on record cost, and would have cost with direct calls and with search; see the page about tokens."""
 
 
 class HealthView(_Out):

@@ -19,6 +19,7 @@ from mcp_types import (
 
 from gristmill.errors import NotFound
 from gristmill.model import Budget, Outcome, Plan
+from gristmill.serve.auth import tenant_of
 from gristmill.serve.mcp.approvals import SCHEMA, approved, question
 from gristmill.serve.mcp.arguments import ExecuteArguments, WrongArguments, checked
 from gristmill.serve.mcp.asking import AskClient, Ctx, ask_through, can_answer, is_modern
@@ -82,7 +83,8 @@ async def _session(runtime: "Runtime", wanted: str | None, caller: str) -> Sessi
     if wanted is None:
         return None
     sessions = runtime.keeping.sessions
-    return await (sessions.open(None, caller=caller) if wanted == NEW else sessions.get(wanted, caller=caller))
+    tenant = tenant_of(caller)
+    return await (sessions.open(None, tenant, caller) if wanted == NEW else sessions.get(wanted, tenant, caller))
 
 
 async def _execute(door: Door, wanted: ExecuteArguments, run: Run, ask: AskClient | None, ctx: Ctx | None) -> Outcome:
@@ -94,6 +96,7 @@ async def _execute(door: Door, wanted: ExecuteArguments, run: Run, ask: AskClien
         "resume": wanted.resume,
         "budget": wanted.budget and Budget(output_tokens=wanted.budget, result_tokens=wanted.budget),
         "caller": run.caller,
+        "tenant": tenant_of(run.caller),
         "execution_id": run.id,
         "approve": _approver(ask) if ask else None,
     }

@@ -20,6 +20,7 @@ from mcp_types import (
 )
 
 from gristmill.errors import Error
+from gristmill.serve.auth import tenant_of
 from gristmill.serve.harmless import harmless
 from gristmill.serve.mcp.asking import Ctx, is_modern
 from gristmill.serve.mcp.files import TEMPLATE, Files, Place, listed, place_of, read
@@ -51,7 +52,8 @@ class Resources:
         """Files of this caller's sessions, the one used last in front."""
         found: list[Resource] = []
         keeping = (await self._door.hall()).keeping
-        for session in await keeping.sessions.list(caller=self._door.caller(ctx)):
+        caller = self._door.caller(ctx)
+        for session in await keeping.sessions.list(tenant_of(caller), caller):
             if len(found) < MOST_LISTED:
                 found += await listed(keeping.files(session), session.handle, limit=MOST_LISTED - len(found))
         return ListResourcesResult(resources=found)
@@ -90,7 +92,8 @@ class Resources:
 
     async def _files(self, ctx: Ctx, place: Place) -> Files:
         keeping = (await self._door.hall()).keeping
-        return keeping.files(await keeping.sessions.get(place.session, caller=self._door.caller(ctx)))
+        caller = self._door.caller(ctx)
+        return keeping.files(await keeping.sessions.get(place.session, tenant_of(caller), caller))
 
     async def _is_own(self, ctx: Ctx, uri: str) -> bool:
         try:

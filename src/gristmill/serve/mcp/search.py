@@ -2,6 +2,7 @@
 
 from mcp_types import CallToolRequestParams, CallToolResult, TextContent
 
+from gristmill.serve.auth import tenant_of
 from gristmill.serve.harmless import harmless
 from gristmill.serve.mcp.arguments import SearchArguments, checked
 from gristmill.serve.mcp.state import Door
@@ -11,7 +12,7 @@ FIRST_LISTING_SECONDS = 20.0
 NOTHING = "nothing fits; try other words, or execute_code with `from tool_discovery import list_servers, list_tools`"
 
 
-async def search_tools(door: Door, params: CallToolRequestParams) -> CallToolResult:
+async def search_tools(door: Door, params: CallToolRequestParams, caller: str) -> CallToolResult:
     """Answer one call of the tool.
 
     Raises:
@@ -21,6 +22,9 @@ async def search_tools(door: Door, params: CallToolRequestParams) -> CallToolRes
     wanted = checked(SearchArguments, params.arguments)
     runtime = await door.hall()
     await runtime.settled(FIRST_LISTING_SECONDS)
-    found = await runtime.search(wanted.query, detail_level=wanted.detail_level, limit=wanted.limit, server=wanted.server)
+    found = await runtime.search(
+        wanted.query, detail_level=wanted.detail_level, limit=wanted.limit, server=wanted.server, caller=caller,
+        tenant=tenant_of(caller),
+    )  # fmt: skip
     text = harmless(found.text) or NOTHING
     return CallToolResult(content=[TextContent(text=text)], structured_content={"text": text})

@@ -105,7 +105,7 @@ class _Answers:
             if params.name == EXECUTE:
                 return await execute_code(self._door, ctx, params)
             if params.name == SEARCH:
-                return await search_tools(self._door, params)
+                return await search_tools(self._door, params, self._door.caller(ctx))
         except WrongArguments as wrong:
             return trouble(str(wrong), code="arguments")
         except Error as error:
