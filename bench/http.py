@@ -16,8 +16,7 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
-
-import httpx2 as httpx
+from urllib.parse import urlsplit
 
 from bench import machine
 from gristmill import Config, Runtime
@@ -26,7 +25,7 @@ from gristmill.config import SandboxConfig, StoreConfig
 OUT = Path(__file__).parent / "out" / "http.json"
 CODE = "sum(range(10))"
 ASKERS = 16
-Ask = Callable[[], Awaitable[None]]
+Ask = Callable[[int], Awaitable[None]]
 
 
 async def rate(ask: Ask, seconds: float) -> float:
@@ -34,30 +33,57 @@ async def rate(ask: Ask, seconds: float) -> float:
     done, end = 0, time.perf_counter() + seconds
     began = time.perf_counter()
 
-    async def one() -> None:
+    async def one(asker: int) -> None:
         nonlocal done
         while time.perf_counter() < end:
-            await ask()
+            await ask(asker)
             done += 1
 
-    await asyncio.gather(*(one() for _ in range(ASKERS)))
+    await asyncio.gather(*(one(asker) for asker in range(ASKERS)))
     return done / (time.perf_counter() - began)
 
 
-async def crowd(client: httpx.AsyncClient, size: int) -> dict[str, Any]:
-    """``size`` requests at once: how many failed, and how long they took."""
+class Connection:
+    """The leanest client there is, kept alive: what is measured is the service, not whoever asks it."""
+
+    def __init__(self, url: str) -> None:
+        self._address = urlsplit(url)
+        body = json.dumps({"code": CODE}).encode()
+        head = f"POST /execute HTTP/1.1\r\nHost: {self._address.netloc}\r\nContent-Type: application/json\r\n"
+        self._request = f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    async def ask(self) -> bool:
+        """Ask once; whether it succeeded."""
+        if self._streams is None:
+            self._streams = await asyncio.open_connection(self._address.hostname, self._address.port)
+        reader, writer = self._streams
+        writer.write(self._request)
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = next(line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
+        body = await reader.readexactly(int(length.split(b":")[1]))
+        return head.startswith(b"HTTP/1.1 200") and b'"success":true' in body
+
+    def close(self) -> None:
+        """Hang up."""
+        if self._streams:
+            self._streams[1].close()
+
+
+async def crowd(url: str, size: int) -> dict[str, Any]:
+    """``size`` requests at once, each on a connection of its own: how many failed, and how long they took."""
     times: list[float] = []
     errors = 0
 
     async def one() -> None:
         nonlocal errors
-        began = time.perf_counter()
+        connection, began = Connection(url), time.perf_counter()
         try:
-            answer = await client.post("/execute", json={"code": CODE})
-            errors += answer.status_code != 200 or not answer.json()["success"]
-        except httpx.HTTPError:
+            errors += not await connection.ask()
+        except (OSError, asyncio.IncompleteReadError):
             errors += 1
         times.append(time.perf_counter() - began)
+        connection.close()
 
     await asyncio.gather(*(one() for _ in range(size)))
     cuts = statistics.quantiles(times, n=100)
@@ -84,24 +110,20 @@ async def measure(rounds: int, seconds: float, size: int) -> dict[str, Any]:
         (folder / "in").mkdir()
         config = Config(store=StoreConfig(path=folder / "in"), sandbox=SandboxConfig(warm=8))
         process, url = start(folder)
-        limits = httpx.Limits(max_connections=size, max_keepalive_connections=size)
+        connections = [Connection(url) for _ in range(ASKERS)]
         try:
-            async with (
-                Runtime.open(config, serving=True) as runtime,
-                httpx.AsyncClient(base_url=url, limits=limits, timeout=60) as client,
-            ):
+            async with Runtime.open(config, serving=True) as runtime:
 
-                async def inside() -> None:
+                async def inside(_asker: int) -> None:
                     assert (await runtime.execute(CODE)).success
 
-                async def outside() -> None:
-                    assert (await client.post("/execute", json={"code": CODE})).json()["success"]
+                async def outside(asker: int) -> None:
+                    assert await connections[asker].ask()
 
                 await rate(inside, 1.0)
                 await rate(outside, 1.0)
                 pairs = [(await rate(inside, seconds), await rate(outside, seconds)) for _ in range(rounds)]
-            async with httpx.AsyncClient(base_url=url, limits=limits, timeout=120) as client:
-                together = await crowd(client, size)
+            together = await crowd(url, size)
             memory = _rss_mb(process.pid)
         finally:
             process.terminate()

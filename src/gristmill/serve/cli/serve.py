@@ -45,8 +45,9 @@ def serve(
     if passthrough is not None:
         from gristmill.serve.mcp.run_http import run_http
 
-        place = {"host": host or settings.serve.host, "port": settings.serve.port if port is None else port}
-        asyncio.run(run_http(settings, **place, token=None if no_token else _token(settings), passthrough=passthrough))
+        token = None if no_token else _token(settings)
+        listen, at = host or settings.serve.host, settings.serve.port if port is None else port
+        asyncio.run(run_http(settings, host=listen, port=at, token=token, passthrough=passthrough))
     elif http:
         from gristmill.serve.cli.serve_http import serve_http
 

@@ -32,7 +32,9 @@ def set_up_logs(level: str, stream: TextIO | None = None) -> None:
     for name in ("gristmill", "uvicorn", "uvicorn.error"):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler] if name != "uvicorn.error" else [], name == "uvicorn.error"
-        logger.setLevel(level.upper() if name == "gristmill" else max(logging.WARNING, logging.getLevelName(level.upper())))
+        logger.setLevel(
+            level.upper() if name == "gristmill" else max(logging.WARNING, logging.getLevelNamesMapping()[level.upper()])
+        )
 
 
 def say(event: str, *, level: int = logging.INFO, **fields: Any) -> None:

@@ -12,6 +12,7 @@ import msgspec
 from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
+from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import Message
@@ -44,7 +45,9 @@ def route_class(door: Door) -> type[APIRoute]:
 
         def get_route_handler(self) -> Handle:
             """The handler, behind everything that comes first."""
-            inner, is_public, reads = super().get_route_handler(), self.openapi_extra == PUBLIC, self.openapi_extra != UPLOAD
+            # What is hot reads its request itself; its signature is for validation by others and for OpenAPI.
+            inner: Handle = getattr(self.endpoint, "quick", None) or super().get_route_handler()
+            is_public, reads = self.openapi_extra == PUBLIC, self.openapi_extra != UPLOAD
             way = _Way(door, inner, is_public=is_public, reads=reads)
 
             async def handle(request: Request) -> Response:
@@ -81,7 +84,8 @@ class _Way:
         body = await read_body(request, door.config, door.budget)
         try:
             if body:
-                msgspec.json.decode(body)  # strict: no NaN, no lone surrogates, no bottomless nesting
+                # Strict: no NaN, no lone surrogates, no bottomless nesting.
+                request.state.body = msgspec.json.decode(body)
             return await self._inner(_replayed(request, body))
         finally:
             door.budget.give(len(body))
@@ -103,7 +107,7 @@ def _told(error: Exception) -> tuple[int, dict[str, Any]]:
     if isinstance(error, Error):
         which = str(getattr(error, "rule", None) or getattr(error, "limit", None))
         return _EXACT.get(which) or http_status(error), problem(error)
-    if isinstance(error, RequestValidationError):
+    if isinstance(error, RequestValidationError | ValidationError):
         return 422, {"code": "request", "message": _wrong(error)}
     if isinstance(error, msgspec.DecodeError | RecursionError | UnicodeDecodeError):
         return 422, {"code": "request", "message": "the body is not valid JSON"}
@@ -128,7 +132,7 @@ def _replayed(request: Request, body: bytes) -> Request:
     return Request(request.scope, receive)
 
 
-def _wrong(error: RequestValidationError) -> str:
+def _wrong(error: RequestValidationError | ValidationError) -> str:
     """What is wrong, without repeating what was sent."""
     found = [f"{'.'.join(str(part) for part in one['loc'])}: {one['msg']}" for one in error.errors()[:5]]
     return "; ".join(found)[:1_000]
