@@ -5,6 +5,7 @@ import sys
 from typing import Any
 
 from gristmill.config import load_config
+from gristmill.serve.http.mounts import known_mounts
 from gristmill.serve.http.server import serve
 
 sent: list[str] = []
@@ -24,4 +25,4 @@ def send(to: str) -> dict[str, Any]:
 TOOLS = {"crm.find": find, "crm.send": send}
 
 if __name__ == "__main__":
-    asyncio.run(serve(load_config(sys.argv[1]), tools=TOOLS))
+    asyncio.run(serve(load_config(sys.argv[1]), *known_mounts(), tools=TOOLS))

@@ -8,6 +8,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from starlette.requests import HTTPConnection
+from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gristmill.errors import Error
@@ -48,6 +49,7 @@ async def mount_mcp(door: Door, app: FastAPI) -> AsyncGenerator[None]:
     mcp: Any = importlib.import_module("gristmill.serve.mcp.http")
     hosts = (*mcp.LOOPBACK, *door.config.hosts)
     made = await mcp.mcp_app(door.runtime, hosts=hosts)
-    app.mount("/", Guarded(made, door))  # it answers at /mcp itself; our own routes come first
+    # A route and no mount: it answers at /mcp itself, and everything else stays ours.
+    app.router.routes.append(Route(mcp.PATH, Guarded(made, door), include_in_schema=False))
     async with made.router.lifespan_context(made):
         yield
