@@ -17,7 +17,6 @@ class Requirement:
     deferred: str | None = None
 
 
-_HTTP = "belongs to the HTTP door, which does not exist yet"
 _GUARD = "belongs to the doors, which hand results to a model"
 
 
@@ -74,9 +73,9 @@ REQUIREMENTS = (
     _threat(42, "no HTTP request works without a token"),
     _threat(43, "a web page cannot drive a local gateway"),
     _threat(44, "hostile HTTP is refused within bounds"),
-    _threat(45, "one tenant's load does not starve another", _HTTP),
+    _threat(45, "one tenant's load does not starve another"),
     _threat(46, "one tenant's things are invisible to another"),
-    _threat(47, "commands and addresses cannot be configured through the API", _HTTP),
+    _threat(47, "commands and addresses cannot be configured through the API"),
     _threat(48, "an approval counts once, for what was approved"),
     _threat(49, "a lost or edited audit record is noticed"),
     _threat(50, "where the promised isolation cannot be had nothing runs, and the lack and the remedy are named"),

@@ -18,7 +18,10 @@ from gristmill.config_servers import ServerConfig
 from gristmill.ledger.metrics import METRICS
 from gristmill.model import Outcome
 from gristmill.serve.cli.app import app
-from gristmill.serve.problems import EXIT_CODES, STATUS_EXIT_CODES
+from gristmill.serve.http.app import build_app
+from gristmill.serve.http.door import open_door
+from gristmill.serve.http.pages import operations, parameters
+from gristmill.serve.problems import EXIT_CODES, HTTP_STATUSES, STATUS_EXIT_CODES
 
 PAGES = Path(__file__).parents[1] / "docs" / "reference"
 
@@ -55,13 +58,17 @@ def _section(section: type[BaseModel], path: str) -> list[str]:
 def errors_page() -> str:
     """The tree, the codes and the exit codes."""
     kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.Error)]
-    rows = [f"| `{kind.code}` | `{kind.__name__}` | {_first(kind)} | {_exit(kind)} |" for kind in kinds]
+    rows = [f"| `{kind.code}` | `{kind.__name__}` | {_first(kind)} | {_exit(kind)} | {_http(kind)} |" for kind in kinds]
     statuses = [f"| `{status}` | {code} |" for status, code in STATUS_EXIT_CODES.items()]
     return "\n".join(
-        ["# Errors", "", "| code | class | meaning | exit code |", "|---|---|---|---|", *rows, "",
+        ["# Errors", "", "| code | class | meaning | exit code | HTTP status |", "|---|---|---|---|---|", *rows, "",
          "## Outcomes", "", "What the code did is not an error but an outcome. `gristmill run` ends with:", "",
          "| status | exit code |", "|---|---|", *statuses, ""]
     )  # fmt: skip
+
+
+def _http(kind: type[errors.Error]) -> int:
+    return next(status for base, status in HTTP_STATUSES.items() if issubclass(kind, base))
 
 
 def _exit(kind: type[errors.Error]) -> int:
@@ -78,6 +85,35 @@ def events_page() -> str:
         for kind in kinds
     ]
     return "\n".join(["# Events", "", "| event | fields | meaning |", "|---|---|---|", *rows, ""])
+
+
+def http_page() -> str:
+    """Every route with what it takes and answers, from the OpenAPI that the service itself gives."""
+    runtime: Any = types.SimpleNamespace(config=Config())
+    openapi = build_app(open_door(runtime)).openapi()
+    lines = ["# HTTP", "", "From the service's own `/openapi.json`. Any other status than those named is a problem: "]
+    lines[-1] += "`application/problem+json` with `code` and `message`."
+    for method, path, operation in operations(openapi):
+        lines += ["", f"## `{method} {path}`", "", operation.get("description", "")]
+        taken = [f"`{name}` ({place})" for name, place in parameters(operation)]
+        answers = [f"{status}{_schema(one)}" for status, one in operation["responses"].items() if status.startswith("2")]
+        lines += ["", *([f"Takes {', '.join(taken)}.", ""] if taken else []), f"Answers {', '.join(answers)}."]
+    lines += ["", "## `WebSocket /ws`", "", "Executions and their events over one connection; see the guide.", "", "# Shapes"]
+    for name, schema in sorted(openapi["components"]["schemas"].items()):
+        fields: dict[str, Any] = schema.get("properties", {})
+        if not fields or name in ("HTTPValidationError", "ValidationError"):
+            continue
+        lines += ["", f"## `{name}`", "", schema.get("description", "").split("\n")[0], ""]
+        lines += [f"- `{field}`" + (f": {one['description']}" if one.get("description") else "") for field, one in fields.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _schema(answer: dict[str, Any]) -> str:
+    for kind, content in answer.get("content", {}).items():
+        schema: dict[str, Any] = content.get("schema", {})
+        name = (schema.get("$ref") or schema.get("items", {}).get("$ref", "")).rsplit("/", 1)[-1]
+        return f" {'a list of ' if 'items' in schema else ''}`{name}`" if name else f" `{kind}`"
+    return ""
 
 
 def python_page() -> str:
@@ -135,6 +171,7 @@ def main() -> None:
         "python": python_page(),
         "cli": cli_page(),
         "metrics": metrics_page(),
+        "http": http_page(),
     }
     stale = [
         name for name, text in made.items() if not (PAGES / f"{name}.md").exists() or (PAGES / f"{name}.md").read_text() != text

@@ -5,7 +5,9 @@
     ├── UpstreamError   UpstreamUnavailable · UpstreamTimeout · ToolFailed
     ├── NotFound        UnknownTool · UnknownSession · UnknownSkill
     ├── Refused         CodeRefused · CallRefused               carries .rule
-    ├── LimitExceeded                              carries .limit and .value
+    ├── LimitExceeded   Busy                       carries .limit and .value
+    ├── Unauthorized                               nobody we know
+    ├── Conflict                                   it was done already, or differently
     ├── StoreUnavailable                           nothing was recorded
     └── SandboxError    SandboxUnavailable (we never run without) · SandboxCrashed
 
@@ -116,6 +118,28 @@ class LimitExceeded(Error):
         super().__init__(message)
         self.limit = limit
         self.value = value
+
+
+class Busy(LimitExceeded):
+    """Too much at once; ``retry_after`` says in how many seconds to come again."""
+
+    code = "limit.busy"
+
+    def __init__(self, message: str, *, limit: str, value: float, retry_after: float = 1.0) -> None:
+        super().__init__(message, limit=limit, value=value)
+        self.retry_after = retry_after
+
+
+class Unauthorized(Error):
+    """A door does not know who asks."""
+
+    code = "unauthorized"
+
+
+class Conflict(Error):
+    """The request does not fit what was done before under the same key."""
+
+    code = "conflict"
 
 
 class StoreUnavailable(Error):

@@ -113,7 +113,7 @@ class FakePool:
 
 @asynccontextmanager
 async def fake_runtime(
-    config: Config, pool: FakePool | None = None, *, tools: Mapping[str, Function] | None = None
+    config: Config, pool: FakePool | None = None, *, tools: Mapping[str, Function] | None = None, serving: bool = False
 ) -> AsyncGenerator[Runtime]:
     """A runtime whose rooms are all real but the sandbox: rules, journal, masks and records work as they do in earnest."""
     fakes = pool or FakePool()
@@ -124,5 +124,5 @@ async def fake_runtime(
         yield fakes, kept
         await kept.close()
 
-    async with open_rooms(config, tools or {}, sandboxes) as rooms:
+    async with open_rooms(config, tools or {}, sandboxes, serving=serving) as rooms:
         yield Runtime(rooms)

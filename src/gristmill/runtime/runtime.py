@@ -24,6 +24,7 @@ from gristmill.runtime.discover import Described, Found, Language, ServerRow
 from gristmill.runtime.execute import Approve, execute
 from gristmill.runtime.keeping import Keeping, Scope, skills_in_sight
 from gristmill.runtime.learning import OUTSIDE
+from gristmill.runtime.promise import promise
 from gristmill.runtime.rooms import Rooms
 from gristmill.runtime.stats import Stats, stats_of
 from gristmill.session.sessions import session_key
@@ -184,6 +185,19 @@ class Runtime:
     def can_ask(self) -> bool:
         """Whether servers were told that somebody answers questions, so that an execution may bring its own ``ask``."""
         return self._rooms.callers.ask is not None
+
+    async def take_in(self, code: str, *, execution_id: str, session: str | None, caller: str, tenant: str) -> None:
+        """Put on record that an execution will follow: should the process die, it can be resumed by its id.
+
+        Raises:
+            StoreUnavailable: it cannot be kept, so it must not be promised.
+        """
+        await promise(self._rooms, Execution(id=execution_id, code=code, session=session, caller=caller, tenant=tenant))
+
+    @property
+    def config(self) -> Config:
+        """What it was opened with."""
+        return self._rooms.config
 
     @property
     def approvals(self) -> Approvals:

@@ -1,6 +1,21 @@
 """One table: what an error or an outcome is called at each door."""
 
-from gristmill.errors import ConfigError, Error, LimitExceeded, NotFound, Refused, SandboxError, UpstreamError
+from typing import Any
+
+from gristmill.errors import (
+    Busy,
+    ConfigError,
+    Conflict,
+    Error,
+    LimitExceeded,
+    NotFound,
+    Refused,
+    SandboxError,
+    StoreUnavailable,
+    Unauthorized,
+    UpstreamError,
+    UpstreamTimeout,
+)
 from gristmill.model import Status
 
 EXIT_OK, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
@@ -16,7 +31,34 @@ EXIT_CODES: dict[type[Error], int] = {
 }
 STATUS_EXIT_CODES: dict[Status, int] = {"ok": 0, "failed": 1, "refused": 2, "limited": 3, "crashed": 4, "awaiting_approval": 7}
 
+HTTP_STATUSES: dict[type[Error], int] = {
+    ConfigError: 400,
+    Unauthorized: 401,
+    Refused: 403,
+    NotFound: 404,
+    Conflict: 409,
+    Busy: 429,
+    LimitExceeded: 413,
+    UpstreamTimeout: 504,
+    UpstreamError: 502,
+    SandboxError: 503,
+    StoreUnavailable: 503,
+    Error: 500,
+}
+"""The first that fits. What the code did is no error: `POST /execute` answers 200 with its outcome."""
+
 
 def exit_code(error: Error) -> int:
     """The exit code of the command line for ``error``."""
     return next(code for kind, code in EXIT_CODES.items() if isinstance(error, kind))
+
+
+def http_status(error: Error) -> int:
+    """The HTTP status for ``error``."""
+    return next(status for kind, status in HTTP_STATUSES.items() if isinstance(error, kind))
+
+
+def problem(error: Error) -> dict[str, Any]:
+    """An error as problem JSON: its stable code, what to do, and what it carries."""
+    carried = {name: getattr(error, name, None) for name in ("rule", "limit", "near")}
+    return {"code": error.code, "message": error.message, **{name: value for name, value in carried.items() if value}}

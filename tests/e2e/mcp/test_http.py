@@ -31,7 +31,7 @@ def url(tmp_path_factory: pytest.TempPathFactory, state: Path) -> Generator[str]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environ() | {"GRISTMILL_TOKEN": TOKEN}) as process:
         try:
             assert process.stderr
-            yield next(line for line in process.stderr if "listening on" in line).split()[-1]
+            yield next(line for line in process.stderr if "listening on" in line).split()[-1] + "/mcp"
         finally:
             process.terminate()
 

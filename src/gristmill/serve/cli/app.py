@@ -26,6 +26,7 @@ from gristmill.serve.cli import (
     shell,
     skills,
     stats,
+    tokens,
     tools,
 )  # fmt: skip
 from gristmill.serve.cli.help import EPILOG, GroupedHelp
@@ -67,6 +68,7 @@ app.add_typer(skills.app, name="skills", rich_help_panel=CODE)
 app.command("stats", rich_help_panel=LOOK)(stats.stats)
 app.add_typer(approvals.app, name="approvals", rich_help_panel=LOOK)
 app.add_typer(audit.app, name="audit", rich_help_panel=LOOK)
+app.add_typer(tokens.app, name="tokens", rich_help_panel=LOOK)
 app.command("bench", rich_help_panel=LOOK)(bench.bench)
 
 

@@ -1,5 +1,6 @@
-"""``gristmill serve``: the MCP server, over stdio or HTTP."""
+"""``gristmill serve``: MCP over stdio, or the whole service over HTTP."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,20 +16,23 @@ TOKEN_VARIABLE = "GRISTMILL_TOKEN"  # noqa: S105  # the name of a variable, not 
 
 def serve(
     http: Annotated[bool, typer.Option("--http", help="Serve over HTTP instead of standard input and output.")] = False,
-    host: Annotated[str, typer.Option(help="Address to listen on, with --http.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port to listen on, with --http; 0 takes a free one.", min=0, max=65_535)] = 8765,
-    no_token: Annotated[bool, typer.Option("--no-token", help="Let everybody on this machine in; loopback only.")] = False,
+    host: Annotated[str | None, typer.Option(help="Address to listen on, with --http; default `serve.host`.")] = None,
+    port: Annotated[
+        int | None, typer.Option(help="Port, with --http; 0 takes a free one; default `serve.port`.", min=0, max=65_535)
+    ] = None,
+    no_token: Annotated[bool, typer.Option("--no-token", help="Ignore GRISTMILL_TOKEN: this machine needs none.")] = False,
     passthrough: Annotated[
         str | None, typer.Option(help="Show the tools, resources and prompts of this server as they are, instead of ours.")
     ] = None,
     config: ConfigFile = None,
 ) -> None:
-    """Serve MCP: two tools, `search_tools` and `execute_code`, for any MCP client.
+    """Serve MCP: two tools, `search_tools` and `execute_code`, for any MCP client; with `--http` the whole service.
 
-    On stdio a client starts this command itself. With `--http` clients connect to `http://127.0.0.1:8765/mcp` and send the
-    token from the environment variable GRISTMILL_TOKEN; without one, a token is made and written to the state folder.
+    On stdio a client starts this command itself. With `--http` there are the HTTP API at `http://127.0.0.1:8030` and MCP at
+    `/mcp`. This machine needs no token unless the environment variable GRISTMILL_TOKEN holds one; any other address needs
+    tokens: see `gristmill tokens`.
 
-    Example: `gristmill serve --http --port 8765`
+    Example: `gristmill serve --http --port 8030`
     """
     import asyncio
     import logging
@@ -38,11 +42,16 @@ def serve(
     # stdout belongs to the protocol.
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     settings = load_config(config)
-    if passthrough is not None or http:
+    if passthrough is not None:
         from gristmill.serve.mcp.run_http import run_http
 
         token = None if no_token else _token(settings)
-        asyncio.run(run_http(settings, host=host, port=port, token=token, passthrough=passthrough))
+        listen, at = host or settings.serve.host, settings.serve.port if port is None else port
+        asyncio.run(run_http(settings, host=listen, port=at, token=token, passthrough=passthrough))
+    elif http:
+        from gristmill.serve.cli.serve_http import serve_http
+
+        serve_http(config, host=host, port=port, token=None if no_token else os.environ.get(TOKEN_VARIABLE))
     else:
         from gristmill.serve.mcp.run_stdio import run_stdio
 
@@ -51,7 +60,6 @@ def serve(
 
 def _token(config: "Config") -> str:
     """The token of the environment, else the one in the state folder, made when there is none."""
-    import os
     import secrets
 
     from gristmill.errors import ConfigError

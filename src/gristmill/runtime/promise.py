@@ -1,0 +1,37 @@
+"""An execution that was accepted before it ran: on record, so that it is not lost with the process."""
+
+import hashlib
+import time
+
+from gristmill.ledger.entries import AuditRecord
+from gristmill.model import Execution
+from gristmill.runtime.rooms import Rooms
+from gristmill.runtime.run import Run
+
+ACCEPTED = "accepted"
+"""The status of a promise; its record is called ``EXECUTION/accepted`` and belongs to the execution."""
+
+
+async def promise(rooms: Rooms, execution: Execution) -> None:
+    """Keep what is needed to run ``execution`` later, and say in the audit that it was accepted.
+
+    Raises:
+        StoreUnavailable: it cannot be kept.
+    """
+    rooms.desk.note(Run(execution=execution, root=execution.id), ACCEPTED)
+    rooms.recorder.audit.record(
+        AuditRecord(
+            kind="execution",
+            id=f"{execution.id}/{ACCEPTED}",
+            parent=execution.id,
+            time=time.time(),
+            tenant=execution.tenant,
+            session=execution.session,
+            caller=execution.caller,
+            # Nothing is masked before it runs: the program itself waits, sealed, in the journal.
+            code_hash=hashlib.sha256(execution.code.encode("utf-8", "surrogatepass")).hexdigest(),
+            status=ACCEPTED,
+        )
+    )
+    await rooms.desk.store.flush()
+    await rooms.recorder.audit.flush()

@@ -1,0 +1,55 @@
+"""What hangs in the same application beside the routes: MCP at ``/mcp``, behind the same wall and the same tokens."""
+
+import importlib
+import importlib.util
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI
+from starlette.requests import HTTPConnection
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from gristmill.errors import Error
+from gristmill.serve.http.app import Mount
+from gristmill.serve.http.door import Door
+from gristmill.serve.http.route import answer
+
+
+def known_mounts() -> tuple[Mount, ...]:
+    """Those whose door is installed."""
+    return (mount_mcp,) if importlib.util.find_spec("gristmill.serve.mcp") else ()
+
+
+class Guarded:
+    """An ASGI application behind our door: the wall, then who asks, who may execute. It finds the caller in its scope."""
+
+    def __init__(self, app: ASGIApp, door: Door) -> None:
+        self._app, self._door = app, door
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let through or refuse."""
+        if scope["type"] == "http":
+            connection = HTTPConnection(scope)
+            try:
+                self._door.wall.check(connection.headers, scope["method"])
+                who = await self._door.admit(connection)
+                who.needs("execute")
+            except Error as error:
+                await answer(error)(scope, receive, send)
+                return
+            scope["gristmill.caller"], scope["gristmill.tenant"] = who.caller, who.tenant
+        await self._app(scope, receive, send)
+
+
+@asynccontextmanager
+async def mount_mcp(door: Door, app: FastAPI) -> AsyncGenerator[None]:
+    """MCP over streamable HTTP, with the SDK's own session manager running as long as we do."""
+    mcp: Any = importlib.import_module("gristmill.serve.mcp.http")
+    hosts = (*mcp.LOOPBACK, *door.config.hosts)
+    made = await mcp.mcp_app(door.runtime, hosts=hosts)
+    # A route and no mount: it answers at /mcp itself, and everything else stays ours.
+    app.router.routes.append(Route(mcp.PATH, Guarded(made, door), include_in_schema=False))
+    async with made.router.lifespan_context(made):
+        yield

@@ -1,0 +1,124 @@
+"""``/executions``: what runs, what ran, and events as they happen."""
+
+from collections.abc import AsyncGenerator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Path, Query, Response
+from fastapi.responses import StreamingResponse
+
+from gristmill.errors import Busy, NotFound
+from gristmill.ledger.entries import AuditEntry, AuditFilter
+from gristmill.serve.auth import Principal
+from gristmill.serve.http.door import Door
+from gristmill.serve.http.runs import Run, may_see
+from gristmill.serve.http.shapes import ExecutionsView, ExecutionView
+from gristmill.serve.http.who import EXECUTE, SEE
+
+STREAMS = 200
+"""Event streams of one tenant at the same time."""
+ExecutionId = Annotated[str, Path(min_length=1, max_length=128)]
+EVENTS: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}, "description": "Server-sent events."}
+}
+
+
+def add_executions(routes: APIRouter, door: Door) -> None:
+    """The routes of executions."""
+
+    @routes.get("/executions", tags=["executions"])
+    async def executions(
+        who: Annotated[Principal, SEE],
+        status: Annotated[str | None, Query(max_length=100)] = None,
+        session: Annotated[str | None, Query(max_length=128)] = None,
+        limit: Annotated[int, Query(ge=1, le=1_000)] = 50,
+        after: Annotated[int | None, Query(ge=0, le=2**53)] = None,
+    ) -> ExecutionsView:
+        """What runs now, then what is on record, the newest first: yours; your tenant's with the scope `read`."""
+        now = [run for run in door.runs.of(who) if run.ended is None] if after is None and status in (None, "running") else []
+        running = [_of_run(run) for run in now if session in (None, run.session)]
+        owner = who.caller if who.scopes.isdisjoint({"read", "admin"}) else None
+        wanted = AuditFilter(kind="execution", tenant=who.tenant, caller=owner, status=status, session=session)
+        found = await door.runtime.audit.list(wanted, limit=limit, after=after)
+        told = [_of_record(entry) for entry in found if "/" not in entry.record.id]
+        return ExecutionsView(executions=running + told, next=found[-1].seq if len(found) == limit else None)
+
+    @routes.get("/executions/{id}", tags=["executions"])
+    async def execution(id: ExecutionId, who: Annotated[Principal, SEE]) -> ExecutionView:  # noqa: A002
+        """One execution: its outcome while that is kept, and its record with every call."""
+        run = door.runs.peek(id)
+        if run is not None and may_see(who, run.tenant, run.caller):
+            return _of_run(run)
+        return await _on_record(door, id, who)
+
+    @routes.delete("/executions/{id}", status_code=204, tags=["executions"])
+    async def cancel(id: ExecutionId, who: Annotated[Principal, EXECUTE]) -> Response:  # noqa: A002
+        """End an execution that is under way; its record says so."""
+        run = door.runs.get(id, who)
+        if run.caller != who.caller:
+            who.needs("admin")
+        run.task.cancel()
+        return Response(status_code=204)
+
+    @routes.get("/executions/{id}/events", tags=["executions"], response_class=StreamingResponse, responses=EVENTS)
+    async def events(
+        id: ExecutionId,  # noqa: A002
+        who: Annotated[Principal, SEE],
+        last_event_id: Annotated[str | None, Header(pattern=r"^[0-9]{1,12}$")] = None,
+    ) -> StreamingResponse:
+        """Output and calls as they happen: first what was, then what is, and at the end the outcome."""
+        run = door.runs.get(id, who)
+        if door.streams[who.tenant] >= STREAMS:
+            raise Busy(f"{STREAMS} streams of yours are open", limit="streams", value=STREAMS, retry_after=5.0)
+        return StreamingResponse(_lines(door, who.tenant, run, int(last_event_id or 0)), media_type="text/event-stream")
+
+
+async def _lines(door: Door, tenant: str, run: Run, after: int) -> AsyncGenerator[bytes]:
+    door.streams[tenant] += 1
+    try:
+        async for heard in run.follow(after):
+            if heard is None:
+                yield b": quiet\n\n"
+            else:
+                yield b"id: %d\nevent: %s\ndata: %s\n\n" % (heard.number, heard.name.encode(), heard.text)
+    finally:
+        door.streams[tenant] -= 1
+
+
+async def _on_record(door: Door, id_: str, who: Principal) -> ExecutionView:
+    missing = NotFound(f"there is no execution {id_[:80]!r} of yours")
+    try:
+        tree = await door.runtime.audit.show(id_, tenant=who.tenant)
+    except NotFound:
+        return await _promised(door, id_, who, missing)
+    record = tree.entry.record
+    if record.kind != "execution" or not may_see(who, record.tenant, record.caller):
+        raise missing
+    calls = [child.fields() for child in tree.children if child.entry.record.kind == "call"]
+    return _of_record(tree.entry).model_copy(update={"code": record.code, "error": record.error, "calls": calls})
+
+
+async def _promised(door: Door, id_: str, who: Principal, missing: NotFound) -> ExecutionView:
+    """It was accepted, and the process died before its end: it is not lost, it can be resumed."""
+    try:
+        entry = (await door.runtime.audit.show(f"{id_}/accepted", tenant=who.tenant)).entry
+    except NotFound:
+        raise missing from None
+    if not may_see(who, entry.record.tenant, entry.record.caller):
+        raise missing
+    return _of_record(entry).model_copy(update={"id": id_, "status": "interrupted"})
+
+
+def _of_run(run: Run) -> ExecutionView:
+    return ExecutionView(
+        id=run.id, status=run.status, session=run.session, caller=run.caller, time=run.began, outcome=run.outcome
+    )  # fmt: skip
+
+
+def _of_record(entry: AuditEntry) -> ExecutionView:
+    record = entry.record
+    return ExecutionView.model_validate(
+        {
+            "id": record.id, "status": record.status or "unknown", "session": record.session, "caller": record.caller,
+            "time": record.time, "ms": record.ms, "seq": entry.seq,
+        }
+    )  # fmt: skip

@@ -1,0 +1,71 @@
+"""``/sessions``: those of whoever asks; those of his tenant, if he is its admin."""
+
+import uuid
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query, Response
+
+from gristmill.errors import UnknownSession
+from gristmill.serve.auth import Principal
+from gristmill.serve.http.door import Door
+from gristmill.serve.http.shapes import SessionAsked, SessionView
+from gristmill.serve.http.who import EXECUTE, SEE
+from gristmill.session.sessions import SessionRecord
+
+SessionId = Annotated[str, Path(min_length=1, max_length=128, description="The session's name, or its id.")]
+
+
+async def find_session(door: Door, who: Principal, name: str) -> SessionRecord:
+    """The live session of that name or id, if it is ``who``'s.
+
+    Raises:
+        UnknownSession: it is not, or there is none; a stranger cannot tell which.
+    """
+    sessions, owner = door.runtime.keeping.sessions, None if "admin" in who.scopes else who.caller
+    if _is_handle(name):
+        return await sessions.get(name, who.tenant, owner)
+    for record in await sessions.list(who.tenant, owner):
+        if record.name == name:
+            return record
+    raise UnknownSession(f"there is no session {name[:80]!r} of yours, or it has expired")
+
+
+def add_sessions(routes: APIRouter, door: Door) -> None:
+    """The routes of sessions."""
+
+    @routes.get("/sessions", tags=["sessions"])
+    async def sessions(who: Annotated[Principal, SEE], limit: Annotated[int, Query(ge=1, le=1_000)] = 100) -> list[SessionView]:
+        """Your sessions, the one used last in front; all of your tenant's for an admin."""
+        owner = None if "admin" in who.scopes else who.caller
+        return [_view(record) for record in (await door.runtime.keeping.sessions.list(who.tenant, owner))[:limit]]
+
+    @routes.post("/sessions", status_code=201, tags=["sessions"])
+    async def open_session(asked: SessionAsked, who: Annotated[Principal, EXECUTE]) -> SessionView:
+        """Open a session, or find it again. Executing with a name does the same."""
+        return _view(await door.runtime.keeping.sessions.open(asked.name, who.tenant, who.caller))
+
+    @routes.get("/sessions/{id}", tags=["sessions"])
+    async def session(id: SessionId, who: Annotated[Principal, SEE]) -> SessionView:  # noqa: A002 - the path's own word
+        """One session."""
+        return _view(await find_session(door, who, id))
+
+    @routes.delete("/sessions/{id}", status_code=204, tags=["sessions"])
+    async def delete_session(id: SessionId, who: Annotated[Principal, EXECUTE]) -> Response:  # noqa: A002 - the path's own word
+        """End a session: its interpreter, files, values and skills go with it."""
+        record = await find_session(door, who, id)
+        await door.runtime.drop_session(record.name, tenant=who.tenant)
+        await door.runtime.keeping.sessions.delete(record)
+        return Response(status_code=204)
+
+
+def _view(record: SessionRecord) -> SessionView:
+    return SessionView(
+        id=record.handle, name=record.name, caller=record.caller, created=record.created, used=record.used, expires=record.expires
+    )
+
+
+def _is_handle(text: str) -> bool:
+    try:
+        return str(uuid.UUID(text)) == text
+    except ValueError:
+        return False

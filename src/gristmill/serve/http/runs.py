@@ -1,0 +1,184 @@
+"""Executions that can be asked for by id: those under way, and for a while those that have ended, with what was heard of them."""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import asdict, dataclass, field
+
+import msgspec
+
+from gristmill.errors import Busy, Error, NotFound
+from gristmill.events import CallFinished, CallProgressed, CallStarted, Event, OutputWritten
+from gristmill.model import Outcome
+from gristmill.serve.auth import Principal
+
+EVENTS, EVENT_BYTES = 5_000, 1_000_000
+"""What is kept of one execution's events for late and slow listeners; the oldest go first, and that is said."""
+BEAT_SECONDS = 15.0
+
+_NAMES: dict[type[Event], str] = {
+    OutputWritten: "output", CallStarted: "call_started", CallFinished: "call_finished", CallProgressed: "call_progressed",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """One event as it goes out; ``number`` counts from 1 within its execution."""
+
+    number: int
+    name: str
+    text: bytes
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Run:
+    """One execution."""
+
+    id: str
+    tenant: str
+    caller: str
+    session: str | None
+    began: float
+    background: bool = False
+    fingerprint: str | None = None
+    task: "asyncio.Task[Outcome]" = field(init=False)
+    outcome: Outcome | None = None
+    ended: float | None = None
+    _events: deque[Heard] = field(default_factory=deque[Heard])
+    _bytes: int = 0
+    _count: int = 0
+    _changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def status(self) -> str:
+        """How it is, or how it ended."""
+        if self.outcome is not None:
+            return self.outcome.status
+        return "running" if self.ended is None else "cancelled" if self.task.cancelled() else "error"
+
+    def hear(self, event: Event) -> None:
+        """Keep an event for whoever listens."""
+        name = _NAMES.get(type(event))
+        if name is not None:
+            self._keep(name, msgspec.json.encode({"type": name, **asdict(event)}))
+
+    def end(self, name: str, told: object, now: float) -> None:
+        """Keep the last event: the outcome, or why there is none."""
+        self.ended = now
+        self._keep(name, msgspec.json.encode({"type": name, "execution": self.id, name: told}))
+
+    async def follow(self, after: int = 0) -> AsyncGenerator[Heard | None]:
+        """What was heard after the event of that number, then what is heard until the end; ``None`` when it is quiet."""
+        while True:
+            changed, last = self._changed, after
+            for heard in [heard for heard in self._events if heard.number > after]:
+                if heard.number > last + 1:
+                    lost = heard.number - last - 1
+                    yield Heard(heard.number - 1, "dropped", msgspec.json.encode({"type": "dropped", "events": lost}))
+                last = heard.number
+                yield heard
+            after = max(after, last)
+            if self.ended is not None and after >= self._count:
+                return
+            try:
+                await asyncio.wait_for(changed.wait(), BEAT_SECONDS)
+            except TimeoutError:
+                yield None
+
+    def _keep(self, name: str, text: bytes) -> None:
+        self._count += 1
+        self._events.append(Heard(self._count, name, text))
+        self._bytes += len(text)
+        while len(self._events) > 1 and (len(self._events) > EVENTS or self._bytes > EVENT_BYTES):
+            self._bytes -= len(self._events.popleft().text)
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+
+class Runs:
+    """Every run that can be asked for."""
+
+    def __init__(self, *, seconds: float, most: int, background: int, clock: Callable[[], float] = time.time) -> None:
+        self._seconds, self._most, self._background, self._clock = seconds, most, background, clock
+        self._runs: dict[str, Run] = {}
+
+    @property
+    def active(self) -> list[Run]:
+        """Those under way."""
+        return [run for run in self._runs.values() if run.ended is None]
+
+    def admit(self, run: Run) -> None:
+        """Make a run known, before it begins.
+
+        Raises:
+            Busy: too many of the tenant are in the background.
+        """
+        self._forget()
+        if run.background:
+            count = sum(one.background and one.tenant == run.tenant for one in self.active)
+            if count >= self._background:
+                text = f"{count:,} background executions of yours are under way: wait for one"
+                raise Busy(text, limit="serve.background", value=self._background, retry_after=5.0)
+        self._runs[run.id] = run
+
+    def ended(self, run: Run) -> None:
+        """Note that it is over, however it went."""
+        run.outcome = None if run.task.cancelled() or run.task.exception() else run.task.result()
+        if run.outcome is not None:
+            run.end("outcome", run.outcome, self._clock())
+            return
+        error = None if run.task.cancelled() else run.task.exception()
+        told = {"code": error.code, "message": error.message} if isinstance(error, Error) else {"code": "error"}
+        run.end("problem", {"code": "cancelled"} if run.task.cancelled() else told, self._clock())
+
+    def drop(self, run: Run) -> None:
+        """Forget a run that did not take place."""
+        self._runs.pop(run.id, None)
+
+    def peek(self, id: str) -> Run | None:  # noqa: A002 - the record's own word
+        """The run of that id, whoever's it is; for our own use."""
+        return self._runs.get(id)
+
+    def get(self, id: str, who: Principal) -> Run:  # noqa: A002 - the record's own word
+        """The run of that id, if ``who`` may see it: its own, or its tenant's with the scope ``read``.
+
+        Raises:
+            NotFound: there is none here, or it is somebody else's; a stranger cannot tell which.
+        """
+        run = self._runs.get(id)
+        if run is None or not may_see(who, run.tenant, run.caller):
+            raise NotFound(f"no execution {id[:80]!r} is under way or kept here")
+        return run
+
+    def of(self, who: Principal) -> list[Run]:
+        """What ``who`` may see, the newest first."""
+        seen = [run for run in self._runs.values() if may_see(who, run.tenant, run.caller)]
+        return sorted(seen, key=lambda run: -run.began)
+
+    async def drain(self, seconds: float) -> int:
+        """Let those under way end within ``seconds``, then end the others; how many these were."""
+        tasks = {run.task for run in self.active}
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=seconds)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
+            return len(late)
+        return 0
+
+    def _forget(self) -> None:
+        # Runs are kept in the order of their beginning: the first ended ones are the oldest.
+        too_many, now = len(self._runs) - self._most, self._clock()
+        for run in list(self._runs.values()):
+            if run.ended is None:
+                continue
+            if too_many <= 0 and now - run.ended <= self._seconds:
+                break
+            del self._runs[run.id]
+            too_many -= 1
+
+
+def may_see(who: Principal, tenant: str, caller: str) -> bool:
+    """Whether something of a caller is ``who``'s own, or his tenant's and he may read there."""
+    return who.tenant == tenant and (who.caller == caller or not who.scopes.isdisjoint({"read", "admin"}))

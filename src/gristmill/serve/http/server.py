@@ -1,0 +1,169 @@
+"""The process: listen, serve, and on SIGTERM end well: take nothing new, let what runs end, keep what was acknowledged."""
+
+import asyncio
+import signal
+import socket
+import sys
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import h11
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from gristmill.config import Config
+from gristmill.errors import ConfigError
+from gristmill.runtime.records import open_config_store
+from gristmill.runtime.runtime import Runtime
+from gristmill.serve.auth import TABLES, Tokens
+from gristmill.serve.http.app import Mount, build_app
+from gristmill.serve.http.door import Door, open_door, with_tokens
+from gristmill.serve.http.logs import say, set_up_logs
+from gristmill.serve.http.wall import LOOPBACK
+from gristmill.upstream.inproc import Function
+
+KEEP_ALIVE_SECONDS = 75
+FLUSH_SECONDS = 2
+"""How long the last answers may take to be sent, once all executions have ended."""
+
+
+async def serve(config: Config, *mounts: Mount, tools: Mapping[str, Function] | None = None, token: str | None = None) -> None:
+    """Serve until told to end; ``tools`` adds Python functions, ``token`` opens without being registered.
+
+    Raises:
+        ConfigError: an address beyond this machine, and no token that would open it.
+        SandboxUnavailable: the promised isolation cannot be had; nothing was started.
+    """
+    set_up_logs(config.serve.log_level)
+    async with opened_door(config, tools, token) as door:
+        server = _Server(_options(config, build_app(door, *mounts)), door)
+        await server.serve()
+
+
+@asynccontextmanager
+async def opened_door(
+    config: Config, tools: Mapping[str, Function] | None = None, token: str | None = None
+) -> AsyncGenerator[Door]:
+    """The door of a runtime that is open as long as it is, with tokens from the store."""
+    settings = config.serve
+    is_local = settings.host in LOOPBACK
+    async with open_config_store(config, TABLES) as store:
+        tokens = Tokens(store)
+        if not (is_local or settings.jwt.issuer or token or await tokens.list()):
+            raise ConfigError(
+                f"without a token only this machine may connect, not {settings.host}: "
+                "make one with `gristmill tokens create NAME`, or set serve.jwt"
+            )
+        jwt = _jwt(config)
+        async with Runtime.open(config, tools=tools, serving=True) as runtime:
+            door = open_door(runtime, everywhere=not is_local and not settings.hosts)
+            door.authenticate = with_tokens(door.wall, tokens, jwt.verify if jwt else None, token)
+            try:
+                yield door
+            finally:
+                if jwt:
+                    await jwt.close()
+
+
+def _jwt(config: Config) -> Any:
+    if not config.serve.jwt.issuer:
+        return None
+    from gristmill.serve.jwt_tokens import JwtVerifier  # its libraries are needed with an identity provider only
+
+    return JwtVerifier(config.serve.jwt)
+
+
+def _options(config: Config, app: Any) -> uvicorn.Config:
+    settings = config.serve
+
+    class Timed(TimedProtocol):
+        """With the configured time."""
+
+        header_seconds = settings.request_seconds
+
+    return uvicorn.Config(
+        app, host=settings.host, port=settings.port, http=Timed, log_config=None, access_log=False,
+        h11_max_incomplete_event_size=settings.header_bytes, limit_concurrency=settings.connections,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS, timeout_graceful_shutdown=FLUSH_SECONDS, server_header=False,
+        proxy_headers=False, ws="websockets-sansio", ws_max_size=settings.body_bytes, ws_max_queue=8, backlog=2_048,
+    )  # fmt: skip
+
+
+class TimedProtocol(H11Protocol):
+    """Hangs up on whoever takes too long to send the headers of a request: idle connections must cost nothing for long."""
+
+    header_seconds = 20.0
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Begin to count."""
+        super().connection_made(transport)
+        self._arm()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop counting."""
+        self._disarm()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Count while a request has begun and its headers are not complete."""
+        # h11 measures only what it could not read yet: in pieces of the limit, it never reads more than that as headers.
+        most = self.config.h11_max_incomplete_event_size or len(data)
+        while data and self.conn.their_state is h11.IDLE and not self.transport.is_closing():
+            super().data_received(data[:most])
+            data = data[most:]
+        if data and not self.transport.is_closing():
+            super().data_received(data)
+        if self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]:
+            if self._timer is None:
+                self._arm()
+        else:
+            self._disarm()
+
+    def _arm(self) -> None:
+        self._timer = self.loop.call_later(self.header_seconds, self._hang_up)
+
+    def _disarm(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _hang_up(self) -> None:
+        self._timer = None
+        if not self.transport.is_closing():
+            self.transport.close()
+
+
+class _Server(uvicorn.Server):
+    """Says where it listens; ends in order."""
+
+    def __init__(self, config: uvicorn.Config, door: Door) -> None:
+        super().__init__(config)
+        self._door = door
+        self._drain: asyncio.Task[None] | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for each in self.servers:
+            for listening in each.sockets:
+                host, port = listening.getsockname()[:2]
+                shown = f"[{host}]" if ":" in host else host
+                print(f"listening on http://{shown}:{port}", file=sys.stderr, flush=True)
+                say("listening", host=host, port=port, isolation=self._door.runtime.isolation)
+
+    def handle_exit(self, sig: int, frame: Any) -> None:
+        """First signal: drain. Second: end now."""
+        if self._drain is not None or sig == signal.SIGINT:
+            self._door.draining = True
+            super().handle_exit(sig, frame)
+            return
+        self._door.draining = True
+        self._drain = asyncio.get_running_loop().create_task(self._let_end())
+
+    async def _let_end(self) -> None:
+        """New requests are refused with 429 and `/ready` says 503 meanwhile, so that a balancer sends them elsewhere."""
+        say("draining", running=len(self._door.runs.active))
+        ended = await self._door.runs.drain(self._door.config.drain_seconds)
+        say("drained", broken_off=ended)
+        self.should_exit = True

@@ -1,0 +1,122 @@
+"""What every request meets before it is read: names, origins, types, sizes and times. Pure checks, and one capped reading."""
+
+import asyncio
+import ipaddress
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.requests import Request
+
+from gristmill.config_serve import ServeConfig
+from gristmill.errors import LimitExceeded, Refused
+from gristmill.serve.http.lanes import Budget
+
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]", "::1"})
+FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
+CHANGES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wall:
+    """Checks requests by ``config``; ``everywhere`` is true where any host's name may be ours, since a token is always needed."""
+
+    config: ServeConfig
+    everywhere: bool = False
+
+    def check(self, headers: Headers, method: str, *, websocket: bool = False) -> None:
+        """Refuse what no honest client sends.
+
+        Raises:
+            Refused: a foreign host or origin, a cross-site request, an encoded body.
+        """
+        host = _host(headers.get("host"))
+        if len(headers.getlist("host")) != 1 or not (self.everywhere or host in LOOPBACK or host in self.config.hosts):
+            raise Refused("this name is not ours: address the service as localhost, or add it to serve.hosts", rule="http.host")
+        self._check_origin(headers)
+        if headers.get("access-control-request-private-network"):
+            raise Refused("pages of other networks have no business here", rule="http.private_network")
+        if _is_cross_site(headers, method, websocket=websocket):
+            raise Refused("requests from pages of other sites are refused", rule="http.cross_site")
+        if headers.get("content-encoding", "identity").lower() != "identity":
+            raise Refused("send the body as it is: encoded bodies are not unpacked", rule="http.content_encoding")
+
+    def is_local(self, headers: Headers, client: str | None) -> bool:
+        """Whether the request comes from this machine, for this machine: only so is anybody let in without a token."""
+        if any(name in headers for name in FORWARDED):
+            return False  # a proxy speaks for somebody else
+        return _is_loopback(client) and _host(headers.get("host")) in LOOPBACK and not self.config.require_token
+
+    def check_type(self, headers: Headers, method: str) -> None:
+        """Require JSON where a body changes something: a page cannot send that elsewhere without asking first.
+
+        Raises:
+            Refused: another content type.
+        """
+        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+        if method in ("POST", "PATCH") and kind != "application/json":
+            raise Refused("send application/json (curl: -H 'Content-Type: application/json' or --json)", rule="http.content_type")
+
+    def _check_origin(self, headers: Headers) -> None:
+        origin = headers.get("origin")
+        if origin is None or origin in self.config.origins:
+            return
+        # The origin's host must be the very name and port that the request was sent to.
+        if origin == "null" or urlsplit(origin).netloc.lower() != (headers.get("host") or "").lower():
+            raise Refused("this origin may not use the service: add it to serve.origins if it should", rule="http.origin")
+
+
+async def read_body(request: Request, config: ServeConfig, budget: Budget) -> bytes:
+    """The whole body, within its size and time. The caller gives the bytes back to ``budget``.
+
+    Raises:
+        LimitExceeded: it is too large, or too slow.
+        Busy: there is no room for it now.
+    """
+    declared = request.headers.get("content-length", "0")
+    too_large = LimitExceeded(
+        f"a body has at most {config.body_bytes:,} bytes", limit="serve.body_bytes", value=config.body_bytes
+    )  # fmt: skip
+    if not declared.isascii() or not declared.isdigit() or int(declared[:20]) > config.body_bytes:
+        raise too_large
+    held = 0
+    chunks: list[bytes] = []
+    try:
+        async with asyncio.timeout(config.request_seconds):
+            async for chunk in request.stream():
+                budget.take(len(chunk))
+                held += len(chunk)
+                if held > config.body_bytes:
+                    raise too_large
+                chunks.append(chunk)
+    except TimeoutError:
+        budget.give(held)
+        raise LimitExceeded("the body came too slowly", limit="serve.request_seconds", value=config.request_seconds) from None
+    except BaseException:
+        budget.give(held)
+        raise
+    return b"".join(chunks)
+
+
+def _host(header: str | None) -> str:
+    """The host of a ``Host`` header, without its port."""
+    text = (header or "").lower()
+    if text.startswith("["):
+        return text.partition("]")[0] + "]"
+    return text.partition(":")[0]
+
+
+def _is_loopback(client: str | None) -> bool:
+    try:
+        return ipaddress.ip_address(client or "").is_loopback
+    except ValueError:
+        return False
+
+
+def _is_cross_site(headers: Headers, method: str, *, websocket: bool) -> bool:
+    if headers.get("sec-fetch-site", "none") in ("none", "same-origin"):
+        return False
+    if headers.get("origin") is not None:
+        return False  # named, and checked by name
+    follows_link = method == "GET" and headers.get("sec-fetch-mode") == "navigate" and not websocket
+    return not follows_link

@@ -1,0 +1,93 @@
+"""The client, both faces, against the real service."""
+
+import asyncio
+from collections.abc import Callable
+
+import httpx2 as httpx
+import pytest
+
+from gristmill.client import AsyncClient, Client
+from gristmill.errors import Busy, Refused, Unauthorized, UnknownSession, UpstreamUnavailable
+from tests.e2e.http.conftest import Service
+
+OK = (
+    b'{"id":"1","status":"ok","success":true,"output":"","result":42,"error":null,"error_type":null,"limit":null,'
+    b'"execution_time_ms":1.0,"memory_mb":1.0,"tools_called":[],"isolation":"namespaces","truncated":false,"state":"fresh"}'
+)
+
+
+def test_the_client_gives_the_values_that_the_library_gives(service: Service) -> None:
+    with Client(service.url, token=service.tokens["ann"]) as client:
+        outcome = client.execute("from servers.crm import find\nfind('z')['q']", context={"a": 1})
+        found = client.search("find customers", limit=1)
+        client.execute("open('made.txt', 'w').write('by code')", session="client")
+        client.upload("client", "folder/up é.txt", b"by client")
+        assert client.download("client", "made.txt") == b"by code"
+        assert client.download("client", "folder/up é.txt") == b"by client"
+        assert client.get("/sessions")[0]["name"] == "client"
+    assert (outcome.success, outcome.result, outcome.tools_called) == (True, "z", ("crm.find",))
+    assert found["hits"][0]["tool"] == "crm.find"
+
+
+def test_the_client_streams_to_the_outcome(service: Service) -> None:
+    with Client(service.url, token=service.tokens["ann"]) as client:
+        events = list(client.stream("print('hello')\n6 * 7"))
+        outcome = client.wait(client.start("7 * 7"))
+    assert [event["type"] for event in events] == ["output", "outcome"]
+    assert (events[0]["text"], events[1]["outcome"]["result"], outcome.result) == ("hello\n", 42, 49)
+
+
+def test_the_client_raises_what_the_library_raises(service: Service) -> None:
+    with Client(service.url, token=service.tokens["ann"]) as client:
+        with pytest.raises(UnknownSession):
+            client.get("/sessions/nobody")
+        with pytest.raises(Refused) as refused:
+            client.decide("x", "all")
+    with Client(service.url, token="gm_x_y") as client, pytest.raises(Unauthorized):
+        client.execute("1")
+    assert refused.value.rule == "scope"
+
+
+def test_plans_are_approved_through_the_client(service: Service) -> None:
+    with Client(service.url, token=service.tokens["ann"]) as ann, Client(service.url, token=service.tokens["boss"]) as boss:
+        asked = ann.execute("from servers.crm import send\nsend('fritz')")
+        assert asked.plan is not None
+        assert asked.plan.id in [one["id"] for one in boss.approvals()]
+        boss.decide(asked.plan.id, [call.number for call in asked.plan.calls])
+        assert ann.execute(resume=asked.id).result == {"sent": "fritz", "times": 1}
+
+
+def ask(answer: Callable[[httpx.Request], httpx.Response], retries: int = 4) -> object:
+    async def run() -> object:
+        async with AsyncClient("http://mill", retries=retries, transport=httpx.MockTransport(answer)) as client:
+            return (await client.execute("42")).result
+
+    return asyncio.run(run())
+
+
+def test_a_lost_answer_is_asked_for_again_with_the_same_key() -> None:
+    keys: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        keys.append(request.headers["idempotency-key"])
+        if len(keys) == 1:
+            raise httpx.ReadError("gone")
+        if len(keys) == 2:
+            return httpx.Response(503, json={"code": "sandbox.unavailable", "message": "soon"})
+        return httpx.Response(200, content=OK)
+
+    assert ask(answer) == 42
+    assert len(keys) == 3
+    assert len(set(keys)) == 1
+
+
+def test_the_client_gives_up_in_the_end_and_says_why() -> None:
+    busy = httpx.Response(429, json={"code": "limit.busy", "message": "full", "limit": "serve.waiting"})
+    with pytest.raises(Busy):
+        ask(lambda _: busy, retries=1)
+
+    def gone(_: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("nobody")
+
+    with pytest.raises(UpstreamUnavailable):
+        ask(gone, retries=1)

@@ -1,0 +1,152 @@
+"""What was acknowledged is kept: keys, kill -9 under load, and an orderly end."""
+
+import itertools
+import signal
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx2 as httpx
+import pytest
+
+from gristmill.client import Client
+from gristmill.errors import Conflict
+from tests.e2e.http.conftest import SETTINGS, Service, Start
+
+COUNT = "import os\nn = int(open('n').read()) + 1 if os.path.exists('n') else 1\nopen('n', 'w').write(str(n))\nn"
+
+
+def test_the_same_key_twice_is_one_execution(service: Service) -> None:
+    with service.client("ann", headers={"Idempotency-Key": "k-1"}) as client:
+        first = client.post("/execute", json={"code": COUNT, "session": "keys"})
+        second = client.post("/execute", json={"code": COUNT, "session": "keys"})
+        other = client.post("/execute", json={"code": "2"})
+    with service.client("eve", headers={"Idempotency-Key": "k-1"}) as client:
+        foreign = client.post("/execute", json={"code": COUNT, "session": "keys"})
+    assert (first.json()["result"], second.json()) == (1, first.json())
+    assert second.headers["idempotency-replayed"] == "true"
+    assert (other.status_code, other.json()["code"]) == (409, "conflict")
+    assert foreign.json()["id"] != first.json()["id"]
+
+
+def test_the_same_key_while_it_runs_waits_for_the_same_outcome(service: Service) -> None:
+    answers: list[httpx.Response] = []
+
+    def ask() -> None:
+        with service.client("ann", headers={"Idempotency-Key": "k-2"}) as client:
+            answers.append(client.post("/execute", json={"code": "import time\ntime.sleep(0.3)\n" + COUNT, "session": "both"}))
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {answer.json()["id"] for answer in answers} == {answers[0].json()["id"]}
+    assert [answer.json()["result"] for answer in answers] == [1] * 4
+
+
+def test_a_key_holds_over_a_restart(starting: Start, new_state: Callable[[], Path]) -> None:
+    state = new_state()
+    with starting(state=state) as service:
+        tokens = service.tokens
+        with Client(service.url, token=tokens["ann"]) as client:
+            done = client.execute(COUNT, session="once", idempotency_key="k-3")
+        service.end(signal.SIGKILL)
+    with starting(state=state, tokens=tokens) as service, Client(service.url, token=tokens["ann"]) as client:
+        with pytest.raises(Conflict, match=done.id):
+            client.execute(COUNT, session="once", idempotency_key="k-3")
+        assert client.execution(done.id)["status"] == "ok"
+
+
+@pytest.mark.requirement("T49")
+def test_kill_under_load_loses_nothing_that_was_acknowledged(starting: Start, new_state: Callable[[], Path]) -> None:
+    state = new_state()
+    acknowledged: list[str] = []
+    promised: list[str] = []
+    enough = threading.Event()
+
+    def load(service: Service, number: int) -> None:
+        with service.client("ann") as client:
+            for turn in itertools.count():
+                background = number == 0 and turn % 2 == 0
+                try:
+                    answer = client.post("/execute", json={"code": "1 + 1", "background": background})
+                except httpx.TransportError:
+                    return
+                if answer.status_code in (200, 202):
+                    (promised if background else acknowledged).append(answer.json()["id"])
+                if len(acknowledged) >= 60:
+                    enough.set()
+
+    with starting(state=state) as service:
+        tokens = service.tokens
+        threads = [threading.Thread(target=load, args=(service, number)) for number in range(6)]
+        for thread in threads:
+            thread.start()
+        assert enough.wait(60)
+        service.end(signal.SIGKILL)
+        for thread in threads:
+            thread.join(30)
+    assert promised
+    with starting(state=state, tokens=tokens) as service:
+        with service.client("ann") as client:
+            lost = [one for one in acknowledged if client.get(f"/executions/{one}").json().get("status") != "ok"]
+            kept = {one: client.get(f"/executions/{one}").json().get("status") for one in promised}
+            interrupted = [one for one, status in kept.items() if status == "interrupted"]
+            resumed = [client.post("/execute", json={"resume": one}).json()["result"] for one in interrupted]
+        with service.client("operator") as client:
+            verified = client.get("/audit/verify").json()
+    assert lost == []
+    assert set(kept.values()) <= {"ok", "interrupted"}
+    assert resumed == [2] * len(interrupted)
+    assert verified["ok"]
+
+
+def test_an_interrupted_background_execution_is_told_and_can_be_resumed(starting: Start, new_state: Callable[[], Path]) -> None:
+    state = new_state()
+    with starting(state=state) as service:
+        tokens = service.tokens
+        with Client(service.url, token=tokens["ann"]) as client:
+            id_ = client.start("import time\ntime.sleep(0 if context else 20)\n'done'")
+        service.end(signal.SIGKILL)
+    with starting(state=state, tokens=tokens) as service, Client(service.url, token=tokens["ann"]) as client:
+        assert client.execution(id_)["status"] == "interrupted"
+        assert client.execute(resume=id_, context={"quick": True}).result == "done"
+
+
+def test_an_orderly_end_lets_what_runs_end_and_takes_nothing_new(starting: Start) -> None:
+    with starting() as service:
+        code = "import os, time\nprint('begun', flush=True)\nwhile not os.path.exists('go'): time.sleep(0.01)\n'whole'"
+        answers: list[httpx.Response] = []
+        with service.client("ann") as client, service.client("ann") as keeper:
+            client.post("/sessions", json={"name": "drain"})
+            asking = threading.Thread(
+                target=lambda: answers.append(client.post("/execute", json={"code": code, "session": "drain"}))
+            )
+            asking.start()
+            while not (running := keeper.get("/executions", params={"status": "running"}).json()["executions"]):
+                pass
+            assert running[0]["session"] == "drain"
+            service.process.send_signal(signal.SIGTERM)
+            while (ready := keeper.get("/ready")).status_code == 200:
+                pass
+            refused = keeper.post("/execute", json={"code": "1"})
+            keeper.put("/sessions/drain/files/go", content=b"").raise_for_status()
+            asking.join(30)
+        assert service.process.wait(30) == 0
+    assert ready.json()["status"] == "draining"
+    assert (refused.status_code, refused.json()["code"]) == (429, "limit.busy")
+    assert answers[0].json()["result"] == "whole"
+
+
+def test_what_does_not_end_in_time_is_ended_and_on_record(starting: Start, new_state: Callable[[], Path]) -> None:
+    state = new_state()
+    with starting(SETTINGS + "drain_seconds = 0.2\n", state=state) as service:
+        tokens = service.tokens
+        with Client(service.url, token=tokens["ann"]) as client:
+            id_ = client.start("while True: pass")
+        logged = service.end()
+        assert service.process.returncode == 0
+        assert '"broken_off": 1' in logged
+    with starting(state=state, tokens=tokens) as service, Client(service.url, token=tokens["ann"]) as client:
+        assert client.execution(id_)["status"] == "cancelled"

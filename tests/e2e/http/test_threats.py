@@ -1,0 +1,198 @@
+"""Hostile pages, hostile bytes, hostile neighbours: the HTTP threats, each against the real service."""
+
+import gzip
+import json
+import socket
+from typing import Any
+
+import pytest
+
+from tests.e2e.http.conftest import SETTINGS, Service, Start
+
+GOOD = {"code": "1"}
+
+
+def raw(service: Service, content: bytes, *, seconds: float = 20.0) -> bytes:
+    """Send bytes as they are; everything that comes back until the service hangs up."""
+    with socket.create_connection(service.address, timeout=seconds) as connection:
+        connection.sendall(content)
+        connection.shutdown(socket.SHUT_WR)
+        found = b""
+        while chunk := connection.recv(65_536):
+            found += chunk
+        return found
+
+
+@pytest.mark.requirement("T43")
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:8030", "127.0.0.1.evil.example", "localhost.evil.example", ""])
+def test_a_rebound_name_is_not_answered(service: Service, host: str) -> None:
+    with service.client(headers={"Host": host}) as client:
+        answer = client.post("/execute", json=GOOD)
+    assert (answer.status_code, answer.json()["rule"]) == (421, "http.host")
+
+
+@pytest.mark.requirement("T43")
+@pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1:1", "http://localhost.evil.example"])
+def test_a_page_of_another_origin_is_refused(service: Service, origin: str) -> None:
+    with service.client(headers={"Origin": origin}) as client:
+        posted, read = client.post("/execute", json=GOOD), client.get("/executions")
+    assert (posted.status_code, posted.json()["rule"]) == (403, "http.origin")
+    assert read.status_code == 403
+    assert [name for name in posted.headers if name.startswith("access-control")] == []
+
+
+@pytest.mark.requirement("T43")
+def test_our_own_pages_may_ask(service: Service) -> None:
+    with service.client(headers={"Origin": service.url, "Sec-Fetch-Site": "same-origin"}) as client:
+        assert client.post("/execute", json=GOOD).status_code == 200
+
+
+@pytest.mark.requirement("T43")
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", ""])
+def test_what_a_page_can_send_without_asking_is_refused(service: Service, kind: str) -> None:
+    with service.client(headers={"Content-Type": kind}) as client:
+        answer = client.post("/execute", content=json.dumps(GOOD))
+    assert (answer.status_code, answer.json()["rule"]) == (415, "http.content_type")
+
+
+@pytest.mark.requirement("T43")
+def test_an_image_tag_of_another_site_reads_nothing(service: Service) -> None:
+    headers = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"}
+    with service.client(headers=headers) as client:
+        assert client.get("/executions").json()["rule"] == "http.cross_site"
+
+
+@pytest.mark.requirement("T43")
+def test_a_preflight_is_never_granted(service: Service) -> None:
+    headers = {
+        "Origin": "https://evil.example", "Access-Control-Request-Method": "POST", "Access-Control-Request-Private-Network": "true",
+    }  # fmt: skip
+    with service.client(headers=headers) as client:
+        answer = client.options("/execute")
+    assert answer.status_code in (403, 405)
+    assert [name for name in answer.headers if name.startswith("access-control")] == []
+
+
+@pytest.mark.requirement("T44")
+def test_a_body_that_is_too_large_is_refused_declared_or_not(service: Service) -> None:
+    big = json.dumps({"code": "#" * 300_000}).encode()
+    with service.client("ann", headers={"Content-Type": "application/json"}) as client:
+        declared = client.post("/execute", content=big)
+        streamed = client.post("/execute", content=iter([big[:100_000], big[100_000:]]))
+    assert (declared.status_code, declared.json()["limit"]) == (413, "serve.body_bytes")
+    assert streamed.status_code == 413
+
+
+@pytest.mark.requirement("T44")
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "br", "gzip, identity"])
+def test_nothing_is_unpacked(service: Service, encoding: str) -> None:
+    bomb = gzip.compress(b" " * 50_000_000)
+    with service.client("ann", headers={"Content-Type": "application/json", "Content-Encoding": encoding}) as client:
+        answer = client.post("/execute", content=bomb[:150_000])
+    assert (answer.status_code, answer.json()["rule"]) == (415, "http.content_encoding")
+
+
+@pytest.mark.requirement("T44")
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"[]", b"{", b'{"code": NaN}', b'{"context": {"a": Infinity}}', b"[" * 100_000, b'{"a":' * 20_000, b'{"code": "\\ud800"}',
+     b'{"code": "\xff"}', b"\xef\xbb\xbf{}", b'{"context": {"n": ' + b"9" * 5_000 + b"}}", b"nul", b'{"code": "1"} {}'],
+)  # fmt: skip
+def test_what_is_no_request_is_told_so_and_hurts_nobody(service: Service, body: bytes) -> None:
+    with service.client("ann", headers={"Content-Type": "application/json"}) as client:
+        assert client.post("/execute", content=body).status_code == 422
+        assert client.get("/health").status_code == 200
+
+
+@pytest.mark.requirement("T44")
+def test_headers_that_are_too_large_are_refused(service: Service) -> None:
+    answer = raw(service, b"GET /tools HTTP/1.1\r\nHost: localhost\r\nX-Big: " + b"a" * 100_000 + b"\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.1 400")
+
+
+@pytest.mark.requirement("T44")
+@pytest.mark.parametrize(
+    "request_",
+    [b"POST /execute HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
+     b"POST /execute HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked, gzip\r\n\r\n0\r\n\r\n",
+     b"POST /execute HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
+     b"GET /tools HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n",
+     b"GET /tools HTTP/1.1\r\nHost : localhost\r\n\r\n",
+     b"GET /tools HTTP/1.1\nHost: localhost\r\n\x00\r\n\r\n"],
+)  # fmt: skip
+def test_requests_that_can_be_read_in_two_ways_are_refused(service: Service, request_: bytes) -> None:
+    status = raw(service, request_).split(b"\r\n")[0].split(b" ")
+    assert status[1][:1] in (b"4", b"5")
+
+
+@pytest.mark.requirement("T44")
+def test_whoever_sends_headers_or_bodies_too_slowly_is_hung_up_on(service: Service) -> None:
+    with (
+        socket.create_connection(service.address, timeout=30) as silent,
+        socket.create_connection(service.address, timeout=30) as slow,
+    ):
+        silent.sendall(b"GET /tools HTTP/1.1\r\nHost: local")
+        head = b"POST /execute HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n"
+        slow.sendall(head + b'{"code"')
+        assert silent.recv(100) == b""
+        assert slow.recv(100).startswith(b"HTTP/1.1 408")
+
+
+@pytest.mark.requirement("T45")
+def test_too_many_at_once_are_told_when_to_come_again(starting: Start) -> None:
+    settings = SETTINGS.replace("concurrency = 4", "concurrency = 1") + "waiting = 0\n"
+    with starting(settings) as service, service.client("ann") as client, service.client("eve") as other:
+        first = client.post("/execute", json={"code": "import time\ntime.sleep(20)", "background": True}).json()
+        wait_until_called(client, first["id"])
+        answer = client.post("/execute", json=GOOD)
+        assert client.delete(f"/executions/{first['id']}").status_code == 204
+        assert (answer.status_code, answer.json()["limit"]) == (429, "serve.waiting")
+        assert int(answer.headers["retry-after"]) >= 1
+        assert other.get("/tools").status_code == 200
+
+
+@pytest.mark.requirement("T45")
+def test_requests_in_a_minute_are_limited_per_tenant(starting: Start) -> None:
+    with starting(SETTINGS + "requests_per_minute = 5\n") as service:
+        with service.client("ann") as client:
+            statuses = [client.get("/tools").status_code for _ in range(7)]
+            late = client.get("/tools")
+        with service.client("eve") as client:
+            assert client.get("/tools").status_code == 200
+    assert statuses == [200] * 5 + [429] * 2
+    assert 1 <= int(late.headers["retry-after"]) <= 12
+
+
+def wait_until_called(client: Any, execution: str) -> None:
+    """Wait until the execution is seen running."""
+    while client.get(f"/executions/{execution}").json()["status"] != "running":
+        pass
+
+
+@pytest.mark.requirement("T47")
+def test_nothing_in_the_api_configures_commands_or_addresses(service: Service) -> None:
+    with service.client("operator") as client:
+        openapi = client.get("/openapi.json").json()
+        for path in ("/servers", "/tools", "/tools/new", "/config"):
+            assert client.post(path, json={"command": "sh", "url": "http://169.254.169.254/"}).status_code in (404, 405)
+    changing = {path for path, methods in openapi["paths"].items() if {"post", "put", "patch", "delete"} & set(methods)}
+    assert changing == {
+        "/execute", "/sessions", "/sessions/{id}", "/sessions/{id}/files/{path}", "/skills/{name}", "/executions/{id}", "/approvals/{id}",
+    }  # fmt: skip
+    assert "command" not in json.dumps(openapi["components"]["schemas"]["ExecuteRequest"])
+
+
+@pytest.mark.requirement("T33")
+def test_a_page_from_a_workspace_is_handed_over_and_never_shown(service: Service) -> None:
+    with service.client("ann") as client:
+        client.post("/sessions", json={"name": "pages"})
+        client.put("/sessions/pages/files/x%22%0d%0a.html", content=b"<script>alert(1)</script>")
+        client.put("/sessions/pages/files/page.html", content=b"<script>alert(1)</script>").raise_for_status()
+        page = client.get("/sessions/pages/files/page.html")
+        told = client.post("/execute", json={"code": "print('<script>\\x1b[31m\\u202e')"})
+    assert page.headers["content-type"] == "application/octet-stream"
+    assert page.headers["content-disposition"].startswith("attachment")
+    assert page.headers["x-content-type-options"] == "nosniff"
+    assert "sandbox" in page.headers["content-security-policy"]
+    assert told.headers["content-type"] == "application/json"
+    assert told.headers["x-content-type-options"] == "nosniff"
