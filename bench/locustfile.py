@@ -1,3 +1,5 @@
+# pyright: basic, reportMissingImports=false
+# locust is installed for a measurement, not for the checks.
 """``locust -f bench/locustfile.py --headless -u 50 -r 10 -t 5m -H http://127.0.0.1:8030``: 50 users for five minutes.
 
 Needs `pip install locust` and a running `gristmill serve --http`. Locust ends with 1 when a request failed.

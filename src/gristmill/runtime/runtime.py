@@ -195,11 +195,6 @@ class Runtime:
         await promise(self._rooms, Execution(id=execution_id, code=code, session=session, caller=caller, tenant=tenant))
 
     @property
-    def config(self) -> Config:
-        """What it was opened with."""
-        return self._rooms.config
-
-    @property
     def approvals(self) -> Approvals:
         """The inbox: plans that wait for a person, and what was decided about them."""
         return self._rooms.desk.approvals

@@ -14,6 +14,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from gristmill.config import Config
 from gristmill.errors import ConfigError
+from gristmill.runtime.callers import refuse_questions
 from gristmill.runtime.records import open_config_store
 from gristmill.runtime.runtime import Runtime
 from gristmill.serve.auth import TABLES, Tokens
@@ -56,7 +57,7 @@ async def opened_door(
                 "make one with `gristmill tokens create NAME`, or set serve.jwt"
             )
         jwt = _jwt(config)
-        async with Runtime.open(config, tools=tools, serving=True) as runtime:
+        async with Runtime.open(config, tools=tools, ask=refuse_questions, serving=True) as runtime:
             door = open_door(runtime, everywhere=not is_local and not settings.hosts)
             door.authenticate = with_tokens(door.wall, tokens, jwt.verify if jwt else None, token)
             try:
