@@ -22,7 +22,7 @@ demo: setup    ## answer questions over the example apps live: code, nested call
 test: check unit attack    ## checks, tests and attack tests: what CI runs
 
 unit: setup servers    ## unit, integration and end-to-end tests
-	$(BIN)/python -m pytest tests examples --ignore=tests/attack -q
+	$(BIN)/python -m pytest tests examples --ignore=tests/attack -q -n 3 --dist loadfile
 
 servers: setup    ## install the real tool servers that the tests talk to, into .tools
 	@$(BIN)/python -m tests.servers
