@@ -92,3 +92,8 @@ def test_a_hostile_file_name_cannot_steer_the_terminal(home: Path) -> None:
     ok("run", "-", "--session", "ann", text="open('\\x1b[2J\\u202e[red]x', 'w').close()")
     listed = ok("sessions", "files", "ann")
     assert ("\x1b" in listed, "\u202e" in listed, "\\x1b[2J\\xe2\\x80\\xae[red]x" in listed) == (False, False, True)
+
+
+def test_skills_are_found_by_the_same_search_as_tools(home: Path) -> None:
+    ok("run", "-", text=SAVE.replace('kv["k"] = 1', "").replace("from session import kv", ""))
+    assert parsed("search", "double a number")["hits"][0]["key"] == "skills.double"

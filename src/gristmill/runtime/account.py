@@ -153,7 +153,7 @@ class Accounts:
         ]
         self._spent.note(tenant=made.tenant, execution=execution, calls=calls)
         work = Work(definitions=self._definitions[1], executions=[execution], calls=calls, surface_tokens=self._surface)
-        return savings(work).against_direct.resent
+        return savings(work).against_direct.once
 
 
 def returned_text(outcome: Outcome) -> str:

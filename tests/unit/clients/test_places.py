@@ -7,7 +7,7 @@ import pytest
 from gristmill.clients.places import Machine, Platform, clients
 from gristmill.serve.cli.install import CLIENTS
 
-HOME, HERE = Path("/home/ann"), Path("/work")
+HOME, HERE = Path("/home/ann"), Path("/project")
 
 
 def user_files(platform: Platform, **environ: str) -> dict[str, str]:
@@ -47,13 +47,13 @@ def test_files_of_a_project() -> None:
     found = clients(Machine(home=HOME, cwd=HERE))
     assert {name: client.project and client.project.as_posix() for name, client in found.items()} == {
         "claude-desktop": None,
-        "claude-code": "/work/.mcp.json",
-        "cursor": "/work/.cursor/mcp.json",
-        "vscode": "/work/.vscode/mcp.json",
+        "claude-code": "/project/.mcp.json",
+        "cursor": "/project/.cursor/mcp.json",
+        "vscode": "/project/.vscode/mcp.json",
         "windsurf": None,
         "codex": None,
-        "gemini-cli": "/work/.gemini/settings.json",
-        "zed": "/work/.zed/settings.json",
+        "gemini-cli": "/project/.gemini/settings.json",
+        "zed": "/project/.zed/settings.json",
         "goose": None,
     }
 
