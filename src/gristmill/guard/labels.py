@@ -37,16 +37,19 @@ class Labels:
 
     def remember(self, value: Json) -> None:
         """Every value in ``value``; names of fields say nothing about anybody."""
+        whole, lengths = self._whole, self._lengths
         for text in _texts(value):
-            if len(self._whole) >= self._most:
+            if len(whole) >= self._most:
                 self.full = True
                 return
+            if len(text) < SHORTEST_VALUE and len(text) < SHORTEST_PART:
+                continue
             if len(text) >= SHORTEST_VALUE:
-                self._whole.add(hash(text))
+                whole.add(hash(text))
             for part in _parts(text):
                 # The first characters say where to look more closely, and at which lengths.
-                self._lengths.setdefault(hash(part[:SHORTEST_PART]), set()).add(len(part))
-                self._whole.add(hash(part))
+                lengths.setdefault(hash(part[:SHORTEST_PART]), set()).add(len(part))
+                whole.add(hash(part))
 
     def holds(self, value: Json) -> bool:
         """Whether anything in ``value``, names of fields included, was seen, whole or as a part of a text."""

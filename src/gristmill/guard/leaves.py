@@ -83,12 +83,17 @@ def _placed(leaf: Json, swaps: Swaps, swap: Swap | None, stack: list[tuple[Json,
     return copy
 
 
+_SCALARS = frozenset((str, int, float, bool, type(None)))
+
+
 def scalars(value: Json, *, names: bool) -> Iterator[Json]:
     """Every string, number, true, false and null in ``value``; with ``names`` those of its fields too."""
     stack: list[Json] = [value]
     while stack:
         item = stack.pop()
-        if isinstance(item, Mapping):
+        if type(item) in _SCALARS:  # most are, and asking a Mapping costs ten times as much
+            yield item
+        elif isinstance(item, Mapping):
             fields = cast("Mapping[str, Json]", item)
             yield from fields if names else ()
             stack.extend(fields.values())
