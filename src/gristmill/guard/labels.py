@@ -5,7 +5,7 @@ any other encoding, a summary, a value cut in two.
 """
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 from urllib.parse import unquote_plus
 
 from gristmill.guard.leaves import scalars
@@ -95,7 +95,7 @@ def _leaf_texts(value: Json) -> list[str]:
     stack: list[Json] = [value]
     while stack:
         item = stack.pop()
-        kind: type[Any] = type(item)
+        kind = cast("type[Any]", type(item))
         if kind is str:
             found.append(item.strip().lower())
         elif kind is dict:
