@@ -32,7 +32,7 @@ async def opening(config: Config) -> AsyncGenerator[Hall]:
 
         try:
             # Servers are told that somebody may answer their questions; who does is known for each execution.
-            async with Runtime.open(config, ask=refuse_questions) as runtime:
+            async with Runtime.open(config, ask=refuse_questions, serving=True) as runtime:
                 ready.set_result(runtime)
                 await leaving.wait()
         except Error as error:
