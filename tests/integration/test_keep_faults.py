@@ -122,6 +122,7 @@ async def test_a_locked_store_refuses_what_must_be_kept_and_goes_on_when_it_is_f
     config = Config.model_validate({"store": {"path": tmp_path}})
     async with fake_runtime(config, FakePool(program=keep)) as runtime:
         await runtime.execute("x", session="s")
+        await runtime.stats()  # what was to be written a moment later is
         other = sqlite3.connect(tmp_path / "gristmill.db", isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreUnavailable, match="locked"):
