@@ -5,7 +5,6 @@ any other encoding, a summary, a value cut in two.
 """
 
 from collections.abc import Iterable
-from typing import Any, cast
 from urllib.parse import unquote_plus
 
 from gristmill.guard.leaves import scalars
@@ -39,29 +38,17 @@ class Labels:
     def remember(self, value: Json) -> None:
         """Every value in ``value``; names of fields say nothing about anybody."""
         whole, lengths = self._whole, self._lengths
-        # One plain loop: every answer of a watched server passes here, and generators would cost more than the work.
-        for text in _leaf_texts(value):
-            size = len(text)
-            if size < SHORTEST_VALUE:
-                continue
+        for text in _texts(value):
             if len(whole) >= self._most:
                 self.full = True
                 return
-            whole.add(hash(text))
-            if size <= 2 * PIECE:
-                if size < (_SHORTEST_WORD if text.isalpha() else SHORTEST_PART):
-                    continue
-                parts: Iterable[str] = (text,)
-            else:
-                parts = _parts(text)
-            for part in parts:
+            if len(text) < SHORTEST_VALUE and len(text) < SHORTEST_PART:
+                continue
+            if len(text) >= SHORTEST_VALUE:
+                whole.add(hash(text))
+            for part in _parts(text):
                 # The first characters say where to look more closely, and at which lengths.
-                start = hash(part[:SHORTEST_PART])
-                known = lengths.get(start)
-                if known is None:
-                    lengths[start] = {len(part)}
-                else:
-                    known.add(len(part))
+                lengths.setdefault(hash(part[:SHORTEST_PART]), set()).add(len(part))
                 whole.add(hash(part))
 
     def holds(self, value: Json) -> bool:
@@ -87,24 +74,6 @@ def _texts(value: Json, *, names: bool = False) -> Iterable[str]:
             yield leaf.strip().lower()
         elif type(leaf) is float or (type(leaf) is int and abs(leaf) < 10**100):
             yield str(leaf)
-
-
-def _leaf_texts(value: Json) -> list[str]:
-    """``_texts`` without names, as a list."""
-    found: list[str] = []
-    stack: list[Json] = [value]
-    while stack:
-        item = stack.pop()
-        kind = cast("type[Any]", type(item))
-        if kind is str:
-            found.append(item.strip().lower())
-        elif kind is dict:
-            stack += item.values()
-        elif kind is list:
-            stack += item
-        elif kind is not bool and item is not None:
-            found += _texts(item)
-    return found
 
 
 def _parts(text: str) -> Iterable[str]:
