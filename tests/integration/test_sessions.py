@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from gristmill import BlockingRuntime, Config, Runtime
@@ -209,3 +210,16 @@ def test_the_workspace_on_disk_is_limited_too(state: Path) -> None:
             assert (many.status, many.limit) == ("limited", "workspace_mb")
 
     run(test)
+
+
+def test_a_session_cancelled_by_a_scope_goes_on_as_it_was(state: Path) -> None:
+    async def work() -> tuple[str, object]:
+        config = Config(sandbox=SandboxConfig(warm=1), store=StoreConfig(path=state / "cancelled"))
+        async with Runtime.open(config) as runtime:
+            await runtime.execute("x = 41", session="c")
+            with anyio.move_on_after(0.5):
+                await runtime.execute("import time\ntime.sleep(60)", session="c")
+            outcome = await runtime.execute("x", session="c")
+            return outcome.status, outcome.result
+
+    assert asyncio.run(work()) == ("ok", 41)

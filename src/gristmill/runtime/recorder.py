@@ -13,7 +13,7 @@ import msgspec
 from gristmill.errors import Error, Refused
 from gristmill.ledger.anomaly import Anomalies
 from gristmill.ledger.audit import Audit
-from gristmill.ledger.entries import AuditRecord
+from gristmill.ledger.entries import AuditRecord, Kind
 from gristmill.ledger.metrics import NoMetrics
 from gristmill.ledger.records import CallRecord
 from gristmill.ledger.records import ExecutionRecord as Counted
@@ -90,24 +90,17 @@ class ExecutionRecord:
         self.bytes += len(ending.result)
         tool = self.run.names.get(call.id, call.tool)
         decision, server = self.run.decisions.get(call.id), tool.partition(".")[0]
-        self.recorder.audit.record(
-            AuditRecord(
-                kind="call",
-                id=f"{call.execution}/{call.id}",
-                parent=call.execution,
-                time=self.recorder.clock(),
-                tenant=call.tenant,
-                session=call.session,
-                caller=call.caller,
-                tool=tool,
-                arguments=self.run.shown(call),
-                decision=decision.effect if decision else None,
-                rule=ending.rule or (decision.rule if decision else None),
-                status=ending.status,
-                error=self.run.show(ending.error) if ending.error else None,
-                bytes=len(ending.result),
-                ms=round(ending.seconds * 1000, 3),
-            )
+        self._put(
+            "call",
+            f"{call.execution}/{call.id}",
+            tool=tool,
+            arguments=self.run.shown(call),
+            decision=decision.effect if decision else None,
+            rule=ending.rule or (decision.rule if decision else None),
+            status=ending.status,
+            error=self.run.show(ending.error) if ending.error else None,
+            bytes=len(ending.result),
+            ms=round(ending.seconds * 1000, 3),
         )
         self.recorder.metrics.called(server, ending.status, seconds=ending.seconds)
         if ending.status == "refused.call":
@@ -145,21 +138,8 @@ class ExecutionRecord:
             self._security(None, rule, {})
 
     def _security(self, call: ToolCall | None, rule: str, details: dict[str, Json]) -> None:
-        execution = self.run.execution
         self.recorder.metrics.noticed(rule.partition(" ")[0])
-        self.recorder.audit.record(
-            AuditRecord(
-                kind="security",
-                id=f"{execution.id}/{call.id if call else 0}/{rule}",
-                parent=execution.id,
-                time=self.recorder.clock(),
-                tenant=execution.tenant,
-                session=execution.session,
-                caller=execution.caller,
-                rule=rule,
-                details=details,
-            )
-        )
+        self._put("security", f"{self.run.execution.id}/{call.id if call else 0}/{rule}", rule=rule, details=details)
 
     def _spent(self, run: Run, outcome: Outcome) -> MadeExecution:
         execution = run.execution
@@ -179,26 +159,28 @@ class ExecutionRecord:
         )
 
     def _record(self, status: str, error: str | None, ms: float, rule: str | None = None) -> None:
-        execution = self.run.execution
-        self.recorder.audit.record(
-            AuditRecord(
-                kind="execution",
-                id=execution.id,
-                parent=execution.resume,
-                time=self.began,
-                tenant=execution.tenant,
-                session=execution.session,
-                caller=execution.caller,
-                # Without masks nothing readable is kept of it, only what tells it from other programs.
-                code=self.run.show(execution.code) if self.run.redactor is not None else None,
-                code_hash=sha256(execution.code) if self.run.redactor is None else None,
-                status=status,
-                error=self.run.show(error) if error else None,
-                rule=rule,
-                bytes=self.bytes,
-                ms=ms,
-            )
+        execution, has_masks = self.run.execution, self.run.redactor is not None
+        self._put(
+            "execution",
+            execution.id,
+            parent=execution.resume,
+            time=self.began,
+            # Without masks nothing readable is kept of it, only what tells it from other programs.
+            code=self.run.show(execution.code) if has_masks else None,
+            code_hash=None if has_masks else sha256(execution.code),
+            status=status,
+            error=self.run.show(error) if error else None,
+            rule=rule,
+            bytes=self.bytes,
+            ms=ms,
         )
+
+    def _put(self, kind: Kind, name: str, **fields: Any) -> None:
+        """Put something on record that happened in this execution, now unless ``fields`` say otherwise."""
+        execution = self.run.execution
+        fields = {"parent": execution.id, "time": self.recorder.clock(), **fields}
+        whose: dict[str, Any] = {"tenant": execution.tenant, "session": execution.session, "caller": execution.caller}
+        self.recorder.audit.record(AuditRecord(kind=kind, id=name, **whose, **fields))
 
     def __enter__(self) -> "ExecutionRecord":
         execution = self.run.execution
