@@ -21,6 +21,8 @@ _LEAST_VARIED = 6
 
 MOST_VALUES = 400_000
 
+_LENGTHS = range(SHORTEST_PART, 2 * PIECE + 1)
+
 
 class Labels:
     """The values of one server in one session. ``full`` once there were more than are kept: then anything may be its value."""
@@ -29,7 +31,8 @@ class Labels:
         self._most = most
         # Python's own hash is keyed anew in each process and ten times as fast as any other here.
         self._whole: set[int] = set()
-        self._lengths: dict[int, set[int]] = {}
+        self._lengths: dict[int, int] = {}
+        """By the first characters of a part, how long such parts are: a bit per length."""
         self.full = False
 
     def __len__(self) -> int:
@@ -37,55 +40,59 @@ class Labels:
 
     def remember(self, value: Json) -> None:
         """Every value in ``value``; names of fields say nothing about anybody."""
-        whole, lengths = self._whole, self._lengths
-        for text in _texts(value):
-            if len(whole) >= self._most:
-                self.full = True
-                return
-            if len(text) < SHORTEST_VALUE and len(text) < SHORTEST_PART:
-                continue
-            if len(text) >= SHORTEST_VALUE:
-                whole.add(hash(text))
-            for part in _parts(text):
-                # The first characters say where to look more closely, and at which lengths.
-                lengths.setdefault(hash(part[:SHORTEST_PART]), set()).add(len(part))
-                whole.add(hash(part))
+        if self.full:
+            return
+        texts = _texts(value)
+        self._whole.update(map(hash, texts))
+        for part in _parts(texts):
+            # The first characters say where to look more closely, and at which lengths.
+            start = hash(part[:SHORTEST_PART])
+            self._lengths[start] = self._lengths.get(start, 0) | 1 << len(part)
+            self._whole.add(hash(part))
+        if len(self._whole) > self._most:
+            self.full = True
+            self._whole.clear()
+            self._lengths.clear()
 
     def holds(self, value: Json) -> bool:
         """Whether anything in ``value``, names of fields included, was seen, whole or as a part of a text."""
-        texts = (spelling for text in _texts(value, names=True) for spelling in _spellings(text))
-        return any(self._knows(text) for text in texts)
+        return any(self._knows(spelling) for text in _texts(value, names=True) for spelling in _spellings(text))
 
     def _knows(self, text: str) -> bool:
-        if len(text) >= SHORTEST_VALUE and hash(text) in self._whole:
-            return True
         whole, lengths_at = self._whole, self._lengths.get
+        if hash(text) in whole:
+            return True
         for at in range(len(text) - SHORTEST_PART + 1) if self._lengths else ():
             lengths = lengths_at(hash(text[at : at + SHORTEST_PART]))
-            if lengths and any(hash(text[at : at + length]) in whole for length in lengths):
+            if lengths and any(hash(text[at : at + length]) in whole for length in _LENGTHS if lengths >> length & 1):
                 return True
         return False
 
 
-def _texts(value: Json, *, names: bool = False) -> Iterable[str]:
-    """Strings and numbers as they would be written, in small letters; yes, no and nothing belong to nobody."""
-    for leaf in scalars(value, names=names):
-        if type(leaf) is str:
-            yield leaf.strip().lower()
-        elif type(leaf) is float or (type(leaf) is int and abs(leaf) < 10**100):
-            yield str(leaf)
+def _texts(value: Json, *, names: bool = False) -> set[str]:
+    """Strings and numbers long enough to tell, as they would be written, in small letters. Every value passes here: no calls."""
+    leaves = scalars(value, names=names)
+    texts = {leaf.strip().lower() for leaf in leaves if type(leaf) is str and len(leaf) >= SHORTEST_VALUE}
+    texts.update([str(leaf) for leaf in leaves if type(leaf) is float or (type(leaf) is int and _is_telling(leaf))])
+    return {text for text in texts if len(text) >= SHORTEST_VALUE}
 
 
-def _parts(text: str) -> Iterable[str]:
-    """What of ``text`` is looked for inside of others: all of it, or the pieces of a long one."""
-    if len(text) > 2 * PIECE:
-        pieces = (text[at : at + PIECE] for at in range(0, len(text) - PIECE + 1, PIECE))
-        yield from (piece for piece in pieces if len(set(piece)) >= _LEAST_VARIED)
-    elif len(text) >= (_SHORTEST_WORD if text.isalpha() else SHORTEST_PART):
-        yield text
+def _is_telling(number: int) -> bool:
+    """Whether it has enough digits, and not so many that writing them takes long."""
+    return not -9_999 <= number <= 99_999 and abs(number) < 10**100
+
+
+def _parts(texts: Iterable[str]) -> Iterable[str]:
+    """What of ``texts`` is looked for inside of others: all of one, or the pieces of a long one."""
+    for text in texts:
+        if len(text) > 2 * PIECE:
+            pieces = [text[at : at + PIECE] for at in range(0, len(text) - PIECE + 1, PIECE)]
+            yield from (piece for piece in pieces if len(set(piece)) >= _LEAST_VARIED)
+        elif len(text) >= (_SHORTEST_WORD if text.isalpha() else SHORTEST_PART):
+            yield text
 
 
 def _spellings(text: str) -> Iterable[str]:
     yield text
     if "%" in text or "+" in text:
-        yield unquote_plus(text)
+        yield unquote_plus(text).lower()

@@ -1,6 +1,6 @@
 """A JSON value as its strings and numbers, and back. Without recursion: how deep a value is nested is a stranger's choice."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -86,18 +86,20 @@ def _placed(leaf: Json, swaps: Swaps, swap: Swap | None, stack: list[tuple[Json,
 _SCALARS = frozenset((str, int, float, bool, type(None)))
 
 
-def scalars(value: Json, *, names: bool) -> Iterator[Json]:
+def scalars(value: Json, *, names: bool) -> list[Json]:
     """Every string, number, true, false and null in ``value``; with ``names`` those of its fields too."""
-    stack: list[Json] = [value]
+    found: list[Json] = []
+    stack: list[Iterable[Json]] = [(value,)]
     while stack:
-        item = stack.pop()
-        if type(item) in _SCALARS:  # most are, and asking a Mapping costs ten times as much
-            yield item
-        elif isinstance(item, Mapping):
-            fields = cast("Mapping[str, Json]", item)
-            yield from fields if names else ()
-            stack.extend(fields.values())
-        elif isinstance(item, list | tuple):
-            stack.extend(cast("list[Json]", item))
-        else:
-            yield item
+        for item in stack.pop():
+            if type(item) in _SCALARS:  # most are, and asking a Mapping costs ten times as much
+                found.append(item)
+            elif isinstance(item, Mapping):
+                fields = cast("Mapping[str, Json]", item)
+                found.extend(fields if names else ())
+                stack.append(fields.values())
+            elif isinstance(item, list | tuple):
+                stack.append(cast("list[Json]", item))
+            else:
+                found.append(item)
+    return found

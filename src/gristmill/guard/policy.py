@@ -76,7 +76,9 @@ class Policy:
         if decision is not None:
             return decision
         named = self._of(call.tool)
-        decision = replace(self._weigh(named.rules, call, accepted, trusted or read_only), read_only=read_only)
+        decision = self._weigh(named.rules, call, accepted, trusted or read_only)
+        if read_only:
+            decision = replace(decision, read_only=True)
         if named.fixed:
             if len(self._decided) >= MOST_REMEMBERED:
                 self._decided.clear()

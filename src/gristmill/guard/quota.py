@@ -4,8 +4,7 @@ Rates are buckets that hold one minute's worth and fill steadily; an empty one r
 """
 
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import anyio
@@ -17,6 +16,9 @@ from gristmill.model import Handler, Json, ToolCall, ToolResult
 
 MOST_BUCKETS = 10_000
 """Sessions and servers remembered; names come from code, which must not fill our memory."""
+
+MOST_GATES = 1_000
+"""Servers whose gate is kept while nobody calls them."""
 
 UNMEASURED_BYTES = 1_000_000
 """What a value counts for that is no plain JSON (too deep, lone surrogates); later layers refuse it anyway."""
@@ -98,8 +100,8 @@ class Quota:
         theirs = self._config.servers.get(server, _USUAL)
         self._count(who, server, theirs)
         self._weigh(who, call.arguments, call.positional)
-        async with self._place(server, theirs):
-            result = await proceed(call)
+        most = _first(theirs.concurrent_calls, self._config.concurrent_calls)
+        result = await (self._in_turn(server, most, call, proceed) if most else proceed(call))
         if self._config.bytes_per_minute:
             # The answer is here and paid for; whoever ran into debt with it waits before the next.
             self._bytes.owe(who, _size(result.value), self._config.bytes_per_minute)
@@ -115,23 +117,18 @@ class Quota:
         if self._config.bytes_per_minute:
             self._bytes.take(who, sum(map(_size, arguments)), self._config.bytes_per_minute)
 
-    @asynccontextmanager
-    async def _place(self, server: str, theirs: ServerQuota) -> AsyncGenerator[None]:
-        most = _first(theirs.concurrent_calls, self._config.concurrent_calls)
-        if not most:
-            yield
-            return
-        gate = self._gates.setdefault(server, _Gate(anyio.Semaphore(most)))
+    async def _in_turn(self, server: str, most: int, call: ToolCall, proceed: Handler) -> ToolResult:
+        gate = self._gates.get(server) or self._gates.setdefault(server, _Gate(anyio.Semaphore(most)))
         gate.users += 1
         try:
             await self._enter(gate, server, most)
             try:
-                yield
+                return await proceed(call)
             finally:
                 gate.places.release()
         finally:
             gate.users -= 1
-            if not gate.users:
+            if not gate.users and len(self._gates) > MOST_GATES:
                 self._gates.pop(server, None)
 
     async def _enter(self, gate: _Gate, server: str, most: int) -> None:

@@ -41,13 +41,14 @@ class AuditRecord:
         found: dict[str, Any] = {}
         for name in self.__slots__:
             value = getattr(self, name)
+            if value is None:
+                continue
             if type(value) is str:
                 found[name] = bounded(value, CODE, keep="\n\t") if name == "code" else bounded(value, TEXT)
-            elif name in _NESTED:
-                if value:
-                    found[name] = bounded_json(_plain(value), ARGUMENTS)
-            elif value is not None:
+            elif name not in _NESTED:
                 found[name] = value
+            elif value:
+                found[name] = bounded_json(_plain(value), ARGUMENTS)
         if self.code is not None and self.code_hash is None:
             found["code_hash"] = sha256(self.code)
         return found

@@ -10,9 +10,12 @@ from gristmill.model import Json
 _UNSAFE = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
 
 
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=str)
+
+
 def canonical(value: Json) -> str:
     """JSON with one spelling for one value: keys sorted, no spaces, ASCII only."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=str)
+    return _CANONICAL.encode(value)
 
 
 def plain(text: str, keep: str = "") -> str:

@@ -16,6 +16,8 @@ PLANNED = "$planned"
 
 State = Literal["sent", "done", "failed"]
 
+_SORTED = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
 
 @dataclass(frozen=True, slots=True)
 class CallKey:
@@ -183,7 +185,7 @@ class Run:
 
 def call_hash(tool: str, arguments: Mapping[str, Json]) -> str:
     """The same for the same call, however its arguments are ordered."""
-    text = json.dumps([tool, arguments], sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    text = _SORTED.encode([tool, arguments])
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -176,11 +176,12 @@ def test_a_place_is_given_back_when_a_call_fails_or_is_cancelled() -> None:
 
 def test_names_made_up_by_code_do_not_fill_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quota, "MOST_BUCKETS", 10)
+    monkeypatch.setattr(quota, "MOST_GATES", 10)
     layer = made(server_calls_per_minute=1)
     for number in range(50):
         send(layer, call(f"made_up_{number}.x"))
     assert len(layer._servers._buckets) == 10  # pyright: ignore[reportPrivateUsage]
-    assert layer._gates == {}  # pyright: ignore[reportPrivateUsage]
+    assert len(layer._gates) == 10  # pyright: ignore[reportPrivateUsage]
 
 
 @pytest.mark.parametrize("value", [2**80, "\ud800", {1, 2}, float("nan")])
