@@ -94,7 +94,7 @@ def scalars(value: Json, *, names: bool) -> list[Json]:
         for item in stack.pop():
             if type(item) in _SCALARS:  # most are, and asking a Mapping costs ten times as much
                 found.append(item)
-            elif isinstance(item, Mapping):
+            elif type(item) is dict or isinstance(item, Mapping):
                 fields = cast("Mapping[str, Json]", item)
                 found.extend(fields if names else ())
                 stack.append(fields.values())

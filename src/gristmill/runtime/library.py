@@ -76,7 +76,7 @@ class Library:
 
     def __init__(self, upstreams: Upstreams, folder: Path, knowledge: Knowledge | None = None) -> None:
         self._upstreams, self._folder, self._known = upstreams, folder, knowledge or Knowledge()
-        self._offered: tuple[tuple[Tool, ...], ...] = ()
+        self._offered: list[tuple[Tool, ...]] = []
         self._catalog = self._visible = Catalog.of(())
         self._held: frozenset[str] = frozenset()
         self._written: tuple[str, str] | None = None
@@ -90,7 +90,7 @@ class Library:
     def catalog(self) -> Catalog:
         """The snapshot of what the servers offer now."""
         # Asked on every call: a server's listing is the same tuple until it changes, so comparing costs one step per server.
-        offered = tuple(upstream.tools for upstream in self._upstreams)
+        offered = [upstream.tools for upstream in self._upstreams]
         if offered != self._offered:
             old, self._catalog = self._catalog, Catalog.of(tool for tools in offered for tool in tools)
             self._offered, self._visible, self._written = offered, self._catalog, None
