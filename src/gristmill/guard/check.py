@@ -71,7 +71,7 @@ class _Check:
         for imported in self._reading.imports:
             calm = calm and imported.calm
             yield from self._module(imported, calm)
-            calm = calm and imported.module.partition(".")[0] not in self._known.workspace
+            calm = calm and imported.module.partition(".")[0] not in self._known.workspace()
         for use in self._reading.uses:
             targets = self._targets.get(use.base, ())
             for target in targets:

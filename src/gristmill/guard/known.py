@@ -1,6 +1,6 @@
 """What the check of a program is held against: servers, their tools, what can be imported. Values; the hall fills them in."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -64,8 +64,8 @@ class Known:
     """Servers, by name and by module, whose tools are not known yet."""
     importable: Callable[[str], bool] | frozenset[str] | None = None
     """Top-level modules that the sandbox has; None is not known."""
-    workspace: frozenset[str] = frozenset()
-    """Top-level modules in the session's workspace."""
+    workspace: Callable[[], Container[str]] = frozenset
+    """Top-level modules in the session's workspace; asked only when a program imports what nobody else has."""
     argument_names: Callable[[Iterable[str]], Mapping[str, str]] = _same
     """The names of a tool's arguments and what they are called in its typed module."""
     typed: bool = True
@@ -78,9 +78,10 @@ class Known:
 
     def has_module(self, name: str) -> bool:
         """Whether ``import name`` can work, as far as is known."""
-        if self.importable is None or name in self.workspace:
+        if self.importable is None:
             return True
-        return self.importable(name) if callable(self.importable) else name in self.importable
+        found = self.importable(name) if callable(self.importable) else name in self.importable
+        return found or name in self.workspace()
 
     def near_module(self, name: str) -> str | None:
         """The module that was probably meant, where they can be listed."""

@@ -9,6 +9,7 @@ import html
 import json
 import re
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from hashlib import blake2b
 from urllib.parse import quote
 
@@ -47,15 +48,25 @@ class Vault:
     """What was masked in one session."""
 
     def __init__(
-        self, key: bytes, entries: Mapping[str, str] | None = None, on_new: OnNew | None = None, most: int = MOST_ENTRIES
+        self,
+        key: bytes | Callable[[], bytes],
+        entries: Mapping[str, str] | None = None,
+        on_new: OnNew | None = None,
+        most: int = MOST_ENTRIES,
     ) -> None:
-        if len(key) < _SHORTEST_KEY:
-            raise ValueError(f"a vault's key has at least {_SHORTEST_KEY} bytes")
-        self._keyed = blake2b(key=key[:64], digest_size=LETTERS)
+        self._key = key
         self._on_new = on_new
         self._most = most
         self._values = dict(entries or {})
         self._placeholders = {(_kind_of(placeholder), value): placeholder for placeholder, value in self._values.items()}
+
+    @cached_property
+    def _keyed(self) -> blake2b:
+        """Made with the first mask: most runs need none."""
+        key = self._key() if callable(self._key) else self._key
+        if len(key) < _SHORTEST_KEY:
+            raise ValueError(f"a vault's key has at least {_SHORTEST_KEY} bytes")
+        return blake2b(key=key[:64], digest_size=LETTERS)
 
     def __len__(self) -> int:
         return len(self._values)

@@ -102,6 +102,12 @@ def savings(work: Work) -> Savings:
     return Savings(ways=found, against_direct=_saving(found.direct, found.code), against_search=_saving(found.search, found.code))
 
 
+def saved_once(execution: ExecutionRecord, calls: Sequence[CallRecord], *, definitions: int, surface: int) -> int:
+    """``savings(...).against_direct.once`` of one execution, without all the rest: every answer tells it."""
+    direct = definitions + sum(call.argument_tokens + call.result_tokens for call in calls)
+    return direct - (surface + execution.code_tokens + execution.returned_tokens)
+
+
 def explain(found: Savings) -> str:
     """Both savings in a sentence, whichever way they went."""
     code = found.ways.code

@@ -3,13 +3,13 @@
 import asyncio
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 
 from gristmill.catalog.catalog import Catalog, definition
 from gristmill.ledger.counting import count_tokens
 from gristmill.ledger.records import CallRecord, ExecutionRecord, SearchRecord
-from gristmill.ledger.savings import Work, savings
+from gristmill.ledger.savings import saved_once
 from gristmill.ledger.spent import Spent
 from gristmill.model import Outcome
 from gristmill.shaping.encode import as_text
@@ -71,7 +71,8 @@ class Accounts:
 
     def __init__(self, spent: Spent, catalog: Callable[[], Catalog], surface_tokens: int) -> None:
         self._spent, self._catalog, self._surface = spent, catalog, surface_tokens
-        self._definitions: tuple[str, Mapping[str, int]] = ("", {})
+        self._definitions: tuple[str, int] = ("", 0)
+        """A version of the catalogue, and the tokens of all its definitions."""
         self._queue: asyncio.Queue[Made] = asyncio.Queue(WAITING)
         self._bytes = 0
         self._count: Count | None = None
@@ -131,7 +132,7 @@ class Accounts:
             return
         tokens = {tool.key: count(json.dumps(definition(tool), separators=(",", ":"))) for tool in catalog}
         self._spent.defined(tokens)
-        self._definitions = (catalog.version, tokens)
+        self._definitions = (catalog.version, sum(tokens.values()))
 
     def _counted_search(self, made: MadeSearch, count: Count) -> None:
         tokens = {"query_tokens": count(made.record.query), "answer_tokens": count(made.answer)}
@@ -152,8 +153,7 @@ class Accounts:
             for call in made.calls
         ]
         self._spent.note(tenant=made.tenant, execution=execution, calls=calls)
-        work = Work(definitions=self._definitions[1], executions=[execution], calls=calls, surface_tokens=self._surface)
-        return savings(work).against_direct.once
+        return saved_once(execution, calls, definitions=self._definitions[1], surface=self._surface)
 
 
 def returned_text(outcome: Outcome) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 
 from gristmill.catalog.validate import Checker
 from gristmill.guard.mask_layer import MaskLayer
@@ -70,8 +70,9 @@ class Broker:
         return tuple(layer for layer in layers if layer is not None)
 
     def handler(self, run: Run, record: ExecutionRecord) -> Handler:
-        """The upstreams behind all layers, for the calls of ``run``."""
-        return compose(self.layers(run, record), self.upstreams)
+        """The upstreams behind all layers, for the calls of ``run``; made with the first of them, for many programs make none."""
+        composed = cache(lambda: compose(self.layers(run, record), self.upstreams))
+        return lambda call: composed()(call)
 
     def decide(self, call: ToolCall, tool: Tool | None) -> Decision:
         """What the rules say about a call, as things are now."""

@@ -3,6 +3,7 @@
 import os
 import sys
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from gristmill.catalog.catalog import Catalog
@@ -51,7 +52,7 @@ class Checks:
             self._of, self._known = (catalog, ready), self._read(catalog, ready)
         if space is None:
             return self._known
-        return replace(self._known, workspace=frozenset(_modules_in(self._workspaces.of(space))))
+        return replace(self._known, workspace=cache(lambda: _modules_in(self._workspaces.of(space))))
 
     def _read(self, catalog: Catalog, ready: frozenset[str]) -> Known:
         names = [upstream.name for upstream in self._upstreams]

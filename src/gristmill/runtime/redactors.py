@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Callable
+from functools import partial
 from typing import Any, cast
 
 from gristmill.guard.detect import Detector
@@ -45,7 +46,7 @@ class Redactors:
             sql = "INSERT INTO masks (scope, placeholder, value, at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
             self._store.write_later((sql, (scope, placeholder, sealed, self._clock())))
 
-        return Vault(derive(self._master, f"masks {scope}"), entries, keep)
+        return Vault(partial(derive, self._master, f"masks {scope}"), entries, keep)
 
     async def _kept(self, scope: str) -> dict[str, str]:
         await self._store.flush()

@@ -45,7 +45,7 @@ def python_names(names: Iterable[str]) -> Mapping[str, str]:
 
 
 KNOWN = Known(
-    servers=(CRM, MAIL), unlisted=frozenset({"later"}), importable=frozenset(sys.stdlib_module_names), workspace=frozenset({"helper"}),
+    servers=(CRM, MAIL), unlisted=frozenset({"later"}), importable=frozenset(sys.stdlib_module_names), workspace=lambda: {"helper"},
     argument_names=python_names,
 )  # fmt: skip
 

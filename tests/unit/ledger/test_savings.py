@@ -1,8 +1,10 @@
 """The arithmetic of the three ways, by hand."""
 
+from dataclasses import replace
+
 from gristmill.ledger.counting import CHUNK, Counted, count_tokens
 from gristmill.ledger.records import CallRecord, ExecutionRecord, SearchRecord
-from gristmill.ledger.savings import Saving, Savings, Way, Ways, Work, explain, savings, way, ways
+from gristmill.ledger.savings import Saving, Savings, Way, Ways, Work, explain, saved_once, savings, way, ways
 from gristmill.shaping.tokens import token_counter
 
 DEFINITIONS = {"crm.find": 100, "crm.get": 50, "mail.send": 850}
@@ -46,6 +48,12 @@ def test_both_savings_are_told() -> None:
         "Code took 1,700 input tokens (o200k_base, with re-sending; 700 counted once): "
         "11,730 less than direct calls (87.3 %), 9,780 less than search then call (85.2 %)."
     )
+
+
+def test_the_quick_figure_of_an_answer_is_that_of_the_account() -> None:
+    alone = replace(WORK, searches=())
+    quick = saved_once(alone.executions[0], alone.calls, definitions=sum(DEFINITIONS.values()), surface=400)
+    assert quick == savings(alone).against_direct.once
 
 
 def test_one_small_call_is_dearer_by_code_and_said_to_be() -> None:
