@@ -5,17 +5,24 @@ import json
 import unicodedata
 from typing import Any, cast
 
+import msgspec
+
 from gristmill.model import Json
 
 _UNSAFE = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
 
 
-_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=str)
+_QUICK = msgspec.json.Encoder(order="sorted", enc_hook=str)
+_CAREFUL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=str)
 
 
 def canonical(value: Json) -> str:
     """JSON with one spelling for one value: keys sorted, no spaces, ASCII only."""
-    return _CANONICAL.encode(value)
+    try:
+        text = _QUICK.encode(value)
+    except (TypeError, ValueError):  # half characters, keys that are no text, huge numbers
+        return _CAREFUL.encode(value)
+    return text.decode() if text.isascii() else _CAREFUL.encode(value)
 
 
 def plain(text: str, keep: str = "") -> str:
