@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import inspect
 import json
 import os
 import platform
@@ -11,7 +12,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from bench import memory
 from bench.install import PACKAGES
@@ -19,8 +20,13 @@ from bench.peers import toolset
 from bench.peers.corpus import AGGREGATE, judge, load_snippets, quantiles
 from gristmill import Config, Outcome, Runtime
 from gristmill.config import SandboxConfig, StoreConfig
+from gristmill.config_mask import MaskConfig
 from gristmill.config_shaping import ShapingConfig
+from gristmill.events import ignore
+from gristmill.model import Report, ToolCall, ToolResult
 from gristmill.runtime.build import open_rooms
+from gristmill.runtime.rooms import Rooms
+from gristmill.sandbox.base import Job
 from gristmill.sandbox.pool import LinuxPool
 
 PRINT = "print(1+1)"
@@ -56,12 +62,19 @@ ROWS = "from servers import bench" + AGGREGATE.replace("ROWS", "bench.rows()") +
 PANDAS = "import pandas as pd\npd.DataFrame({'a': [1, 2, 1], 'b': [3, 4, 5]}).groupby('a')['b'].sum().to_dict()"
 
 
+Ended = TypeVar("Ended", Outcome, Report)
+Program = Callable[..., Awaitable[Outcome | Report]]
+"""Runs a program to its success; what it takes besides the code is a session's name."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
     """A runtime, and the pool below it where the honest moment to start a clock can be seen."""
 
     runtime: Runtime
+    rooms: Rooms
     pool: LinuxPool
+    modules: str | None
 
     async def filled(self) -> None:
         """As a server is between two requests."""
@@ -72,25 +85,48 @@ class Opened:
         """The children that wait for code: processes below us that have none below them."""
         return [pid for pid, children in memory.tree(os.getpid()).items() if not children]
 
-    async def run(self, code: str, **options: Any) -> Outcome:
-        """Execute, and insist on success."""
-        outcome = await self.runtime.execute(code, **options)
-        if not outcome.success:
-            raise RuntimeError(f"{outcome.status}: {outcome.error}")
-        return outcome
+    async def whole(self, code: str, session: str | None = None) -> Outcome:
+        """Through the whole gateway."""
+        return _right(await self.runtime.execute(code, session=session))
+
+    async def bare(self, code: str, session: str | None = None) -> Report:
+        """In the sandbox alone; its tools are functions of this process."""
+        limits = self.rooms.config.sandbox.limits.values()
+        job = Job(execution=session or "fresh", code=code, limits=limits, session=session, modules=self.modules)
+        if session is None:
+            async with self.pool.lease(limits) as sandbox:
+                return _right(await sandbox.run(job, _host_function, ignore))
+        async with self.rooms.kept.use(session, limits, lambda: self.rooms.keeping.workspaces.of(session)) as sandbox:
+            return _right(await sandbox.run(job, _host_function, ignore))
+
+
+def _right(ended: Ended) -> Ended:
+    if ended.status != "ok":
+        raise RuntimeError(f"{ended.status}: {ended.error}")
+    return ended
+
+
+async def _host_function(call: ToolCall) -> ToolResult:
+    value = toolset.TOOLS[call.tool](*call.positional, **call.arguments)
+    return ToolResult(value=await value if inspect.isawaitable(value) else value)
 
 
 @asynccontextmanager
-async def opened(tools: Mapping[str, Callable[..., Any]] | None = None, **sandbox: Any) -> AsyncGenerator[Opened]:
+async def opened(
+    tools: Mapping[str, Callable[..., Any]] | None = None, *, masks: bool = True, **sandbox: Any
+) -> AsyncGenerator[Opened]:
     """A runtime with default settings but for ``sandbox``."""
     with tempfile.TemporaryDirectory() as folder:
         config = Config(
-            sandbox=SandboxConfig.model_validate({"warm": WARM, **sandbox}), store=StoreConfig(path=Path(folder)), shaping=WHOLE
+            sandbox=SandboxConfig.model_validate({"warm": WARM, **sandbox}),
+            store=StoreConfig(path=Path(folder)),
+            shaping=WHOLE,
+            mask=MaskConfig() if masks else MaskConfig(mode="off"),
         )
         async with open_rooms(config, tools if tools is not None else toolset.TOOLS) as rooms:
             assert isinstance(rooms.pool, LinuxPool)
             await rooms.pool.filled()
-            yield Opened(runtime=Runtime(rooms), pool=rooms.pool)
+            yield Opened(runtime=Runtime(rooms), rooms=rooms, pool=rooms.pool, modules=await rooms.library.modules())
 
 
 async def timed(
@@ -132,37 +168,50 @@ class Measuring:
 
     async def fresh(self) -> None:
         async with opened() as at:
-            self._times("fresh", "ms", await timed(self._count(500, 50), lambda: at.run(PRINT), at.filled))
+            self._times("fresh", "ms", await timed(self._count(500, 50), lambda: at.bare(PRINT), at.filled))
+
+    async def fresh_whole(self) -> None:
+        async with opened() as at:
+            self._times("fresh_whole", "ms", await timed(self._count(500, 50), lambda: at.whole(PRINT), at.filled))
 
     async def kept(self) -> None:
         async with opened() as at:
-            times = await timed(self._count(500, 50), lambda: at.run(PRINT, session="kept"), lambda: asyncio.sleep(PAUSE))
-            self._times("kept", "ms", times)
+            await self._kept("kept", at.bare)
+
+    async def kept_whole(self) -> None:
+        async with opened() as at:
+            await self._kept("kept_whole", at.whole)
+
+    async def _kept(self, figure: str, run: Program) -> None:
+        times = await timed(self._count(500, 50), lambda: run(PRINT, "kept"), lambda: asyncio.sleep(PAUSE))
+        self._times(figure, "ms", times)
 
     async def on_demand(self) -> None:
         async with opened(warm=0) as at:
-            self._times("on_demand", "ms", await timed(self._count(200, 30), lambda: at.run(PRINT), lambda: asyncio.sleep(PAUSE)))
+            self._times(
+                "on_demand", "ms", await timed(self._count(200, 30), lambda: at.bare(PRINT), lambda: asyncio.sleep(PAUSE))
+            )
 
     async def fork_session(self) -> None:
         async with opened() as at:
-            await at.run("state = list(range(1000))", session="origin")
+            await at.whole("state = list(range(1000))", "origin")
             times: list[float] = []
-            for _ in range(self._count(100, 15)):
+            for number in range(self._count(100, 15)):
                 await at.filled()
                 started = time.perf_counter()
-                await at.runtime.fork_session("origin", "branch")
+                await at.runtime.fork_session("origin", f"branch{number}")
                 times.append(time.perf_counter() - started)
-                assert (await at.run("len(state)", session="branch")).result == 1000
-                await at.runtime.drop_session("branch")
+                assert (await at.whole("len(state)", f"branch{number}")).result == 1000
+                await at.runtime.drop_session(f"branch{number}")
             self._times("fork_session", "ms", times)
 
     async def fresh_pandas(self) -> None:
         async with opened(**pandas_options()) as at:
-            self._times("fresh_pandas", "ms", await timed(self._count(300, 30), lambda: at.run(PRINT), at.filled))
+            self._times("fresh_pandas", "ms", await timed(self._count(300, 30), lambda: at.bare(PRINT), at.filled))
 
     async def use_pandas(self) -> None:
         async with opened(**pandas_options()) as at:
-            self._times("use_pandas", "ms", await timed(self._count(100, 10), lambda: at.run(PANDAS), at.filled))
+            self._times("use_pandas", "ms", await timed(self._count(100, 10), lambda: at.bare(PANDAS), at.filled))
 
     async def call_sync(self) -> None:
         await self._calls("call_sync", CALLS, toolset.TOOLS)
@@ -174,23 +223,27 @@ class Measuring:
         crowd = {f"filler.tool_{number}": toolset.filler for number in range(3_000 - len(toolset.TOOLS))}
         await self._calls("call_3000", CALLS, {**crowd, **toolset.TOOLS})
 
-    async def _calls(self, figure: str, code: str, tools: Mapping[str, Callable[..., Any]]) -> None:
+    async def call_whole(self) -> None:
+        await self._calls("call_whole", CALLS, toolset.TOOLS, whole=True)
+
+    async def _calls(self, figure: str, code: str, tools: Mapping[str, Callable[..., Any]], *, whole: bool = False) -> None:
         async with opened(tools) as at:
+            run: Program = at.whole if whole else at.bare
             times: list[float] = []
             for _ in range(self._count(5, 2)):
                 await at.filled()
-                times += (await at.run(code.format(count=900))).result[50:]
+                times += (await run(code.format(count=900))).result[50:]
             self._times(figure, "us", times)
 
     async def parallel(self) -> None:
         async with opened() as at:
-            assert (await at.run(PARALLEL)).result == list(range(100))
-            self._times("parallel", "ms", await timed(self._count(20, 4), lambda: at.run(PARALLEL), at.filled, warm_up=1))
+            assert (await at.bare(PARALLEL)).result == list(range(100))
+            self._times("parallel", "ms", await timed(self._count(20, 4), lambda: at.bare(PARALLEL), at.filled, warm_up=1))
 
     async def rows(self) -> None:
         async with opened() as at:
-            assert (await at.run(ROWS)).result == toolset.rows_expected()
-            self._times("rows", "ms", await timed(self._count(20, 4), lambda: at.run(ROWS), at.filled, warm_up=1))
+            assert (await at.bare(ROWS)).result == toolset.rows_expected()
+            self._times("rows", "ms", await timed(self._count(20, 4), lambda: at.bare(ROWS), at.filled, warm_up=1))
 
     async def rate_2(self) -> None:
         await self._rate(2)
@@ -201,20 +254,24 @@ class Measuring:
     async def rate_256(self) -> None:
         await self._rate(256)
 
-    async def _rate(self, callers: int) -> None:
+    async def rate_whole(self) -> None:
+        await self._rate(32, whole=True)
+
+    async def _rate(self, callers: int, *, whole: bool = False) -> None:
         async with opened() as at:
+            run: Program = at.whole if whole else at.bare
             seconds = self._count(8, 2)
             started = time.perf_counter()
 
             async def caller() -> int:
                 done = 0
                 while time.perf_counter() < started + seconds:
-                    await at.run(PRINT)
+                    await run(PRINT)
                     done += 1
                 return done
 
             done = sum(await asyncio.gather(*[caller() for _ in range(callers)]))
-            self._value(f"rate_{callers}", "/s", done / (time.perf_counter() - started), n=done)
+            self._value("rate_whole" if whole else f"rate_{callers}", "/s", done / (time.perf_counter() - started), n=done)
 
     async def crowd(self) -> None:
         async with opened() as at:
@@ -240,7 +297,7 @@ class Measuring:
 
     async def memory(self) -> None:
         async with opened() as at:
-            await at.run(PRINT)
+            await at.whole(PRINT)
             await at.filled()
             await asyncio.sleep(0.5)  # the used child has to be gone
             below = memory.tree(os.getpid())
@@ -251,7 +308,7 @@ class Measuring:
             self._value("runtime_mb", "MB", sum(parts.values()), host=parts[os.getpid()], processes=len(parts))
 
     async def snippets(self) -> None:
-        async with opened(**pandas_options()) as at:
+        async with opened(masks=False, **pandas_options()) as at:
             each: dict[str, str] = {}
             for name, (code, expected) in load_snippets().items():
                 outcome = await at.runtime.execute(code)

@@ -115,7 +115,7 @@ async def timeline(rounds: int, marks: Marks) -> dict[str, float]:
             await at.filled()
             marks.clear()
             started = time.perf_counter()
-            outcome = await at.run(GUEST_CLOCK)
+            outcome = await at.whole(GUEST_CLOCK)
             marks.mark("end")
             for name, moment in {**marks.at, "guest": outcome.result}.items():
                 seen.setdefault(name, []).append((moment - started) * 1e6)
@@ -130,7 +130,7 @@ async def spawn_timeline(rounds: int, marks: Marks) -> dict[str, float]:
             await asyncio.sleep(0.005)
             marks.clear()
             started = time.perf_counter()
-            await at.run(PRINT)
+            await at.whole(PRINT)
             for name, moment in marks.at.items():
                 seen.setdefault(name, []).append((moment - started) * 1e6)
     return {name: statistics.median(values) for name, values in seen.items()}
@@ -168,7 +168,7 @@ async def cpu(rounds: int, *, busy: bool) -> dict[str, float]:
             await asyncio.gather(*[_many(at, rounds // 8) for _ in range(8)])
         else:
             for _ in range(rounds):
-                await at.run(PRINT)
+                await at.whole(PRINT)
                 await at.filled()
         await at.filled()
         now_host, (now_own, now_buried) = time.process_time(), _cpu(template)
@@ -183,7 +183,7 @@ async def faults(rounds: int) -> dict[str, float]:
         await asyncio.sleep(SETTLED)
         own, buried = _faults(template)
         for _ in range(rounds):
-            await at.run(PRINT)
+            await at.whole(PRINT)
             await at.filled()
         await asyncio.sleep(SETTLED)
         now_own, now_buried = _faults(template)
@@ -192,17 +192,17 @@ async def faults(rounds: int) -> dict[str, float]:
 
 async def _many(at: Opened, count: int) -> None:
     for _ in range(count):
-        await at.run(PRINT)
+        await at.whole(PRINT)
 
 
 async def host_profile(rounds: int, code: str, session: str | None) -> pstats.Stats:
     """The host's side of ``rounds`` runs, function by function."""
     profile = cProfile.Profile()
     async with opened() as at:
-        await at.run(code, session=session)
+        await at.whole(code, session=session)
         profile.enable()
         for _ in range(rounds):
-            await at.run(code, session=session)
+            await at.whole(code, session=session)
         profile.disable()
     return pstats.Stats(profile)
 

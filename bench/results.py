@@ -9,6 +9,7 @@ from bench.figures import FIGURES, Figure
 
 FILE = Path(__file__).parent / "out" / "sandbox.json"
 OURS = "gristmill"
+_AGAINST = {figure.name: figure.against for figure in FIGURES if figure.against}
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class Results:
 
     def found(self, figure: str, who: str = OURS) -> dict[str, Any]:
         """Quantiles, or ``error``, or nothing."""
+        figure = _AGAINST.get(figure, figure) if who != OURS else figure
         return self.document["figures"].get(figure, {}).get("values", {}).get(who, {})
 
     def value(self, figure: str, who: str = OURS) -> float | None:

@@ -16,6 +16,7 @@ from bench.peers.corpus import quantiles
 from bench.results import OURS
 from bench.table import print_table
 
+NOT_THEIRS = {figure.name for figure in FIGURES if figure.against}
 OURS_ONLY = {"cold", "cold_pandas"}
 """Timed from outside, a new process each."""
 PEER_SECONDS = 1_800
@@ -52,9 +53,13 @@ class Bench:
         except install.NotInstalled as error:
             entry["error"] = str(error)
             return
-        self._listen(peer.name, [*command, "--figures", ",".join(self._figures), *self._flags()], environment)
+        self._listen(peer.name, [*command, "--figures", ",".join(self._theirs()), *self._flags()], environment)
         if "cold" in self._figures:
             self._cold(peer.name, "cold", [*command, "--cold"], environment)
+
+    def _theirs(self) -> list[str]:
+        """The figures that peers are measured by."""
+        return [name for name in self._figures if name not in NOT_THEIRS]
 
     def _flags(self) -> list[str]:
         return ["--quick"] if self._quick else []
