@@ -90,7 +90,8 @@ class Guard(httpx2.AsyncBaseTransport):
         self._cap = address.cap
         self._has_login = address.auth is not None
         self._speaks_mcp = address.speaks_mcp
-        limits = httpx2.Limits(max_connections=200, max_keepalive_connections=100, keepalive_expiry=30)
+        # Node and uvicorn hang up after five idle seconds: a call that is sent in that very moment may or may not have been made.
+        limits = httpx2.Limits(max_connections=200, max_keepalive_connections=100, keepalive_expiry=4)
         self._inner = inner or httpx2.AsyncHTTPTransport(limits=limits, retries=1)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
