@@ -153,3 +153,12 @@ FIGURES = (
     ),
 )  # fmt: skip
 """In the order of the table."""
+
+
+REFERENCE = {
+    ("fresh", "fastmcp"): 5.14, ("fresh", "monty"): 0.43, ("fresh", "bwrap"): 22.0, ("fresh", "fork"): 0.96,
+    ("call_sync", "fastmcp"): 730.0, ("call_sync", "monty"): 340.0, ("call_sync", "bwrap"): 67.0, ("call_sync", "python"): 47.0,
+    ("rate_32", "fastmcp"): 286.0, ("rate_32", "monty"): 1_961.0, ("rate_32", "bwrap"): 135.0,
+    ("cold", "fastmcp"): 1_439.0, ("cold", "monty"): 97.0, ("cold", "bwrap"): 79.0,
+}  # fmt: skip
+"""Medians of the same peers on the machine where the bars were set: how much slower or faster this one is, and at what."""

@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from bench.figures import FIGURES, Figure
+from bench.figures import FIGURES, REFERENCE, Figure
 from bench.results import FILE, Results, show, show_ratio
 from bench.table import bar, troubles
 
@@ -19,7 +19,7 @@ Made by `make bench`, which measures Gristmill, its peers and the floors under b
 
 def page(results: Results) -> str:
     """The whole page."""
-    parts = [INTRO, _where(results), _ours(results), _against(results), _snippets(results), _methods(results)]
+    parts = [INTRO, _where(results), _ours(results), _against(results), _speed(results), _snippets(results), _methods(results)]
     return "\n".join(part for part in parts if part)
 
 
@@ -83,6 +83,25 @@ def _cell(results: Results, figure: Figure, peer: str) -> str:
         if "error" in found
         else show(found["p50"], figure.unit) + (f" ({show_ratio(ratio)})" if ratio is not None else "")
     )
+
+
+def _speed(results: Results) -> str:
+    """The peers here and where the bars were set: a bar in milliseconds means another thing on another machine."""
+    rows: list[str] = []
+    figures = {figure.name: figure for figure in FIGURES}
+    for (name, peer), before in REFERENCE.items():
+        now, figure = results.value(name, peer), figures[name]
+        if now:
+            slower = before / now if figure.more_is_better else now / before
+            title = results.document["peers"][peer]["title"]
+            rows.append(
+                f"| {figure.title}, {figure.unit} | {title} | {show(before, figure.unit)} | {show(now, figure.unit)} | {slower:.1f} |"
+            )
+    if not rows:
+        return ""
+    head = ["## This machine", "", "The same peers where the bars were set, and here: what a millisecond of a bar is worth.", ""]
+    head += ["| figure | peer | there | here | times slower here |", "|---|---|---:|---:|---:|"]
+    return "\n".join([*head, *rows]) + "\n"
 
 
 def _snippets(results: Results) -> str:
