@@ -94,9 +94,8 @@ def _speed(results: Results) -> str:
         if now:
             slower = before / now if figure.more_is_better else now / before
             title = results.document["peers"][peer]["title"]
-            rows.append(
-                f"| {figure.title}, {figure.unit} | {title} | {show(before, figure.unit)} | {show(now, figure.unit)} | {slower:.1f} |"
-            )
+            there, here = show(before, figure.unit), show(now, figure.unit)
+            rows.append(f"| {figure.title}, {figure.unit} | {title} | {there} | {here} | {slower:.1f} |")
     if not rows:
         return ""
     head = ["## This machine", "", "The same peers where the bars were set, and here: what a millisecond of a bar is worth.", ""]
