@@ -51,6 +51,12 @@ METRICS = (
         meaning="How long a tool call took.",
     ),
     Metric(name="sandbox_pool_children", shape="gauge", labels=("state",), meaning="Sandboxes by what they are doing."),
+    Metric(
+        name="sandbox_pool_size",
+        shape="gauge",
+        labels=("kind",),
+        meaning="What is configured: children that should be `warm`, executions at the same time (`concurrency`).",
+    ),
     Metric(name="approvals_total", shape="counter", labels=("decision",), meaning="Plans by what was decided about them."),
     Metric(name="masked_values_total", shape="counter", labels=("kind",), meaning="Values replaced by a placeholder."),
     Metric(name="cache_requests_total", shape="counter", labels=("result",), meaning="Reads answered by the cache, or not."),
@@ -85,14 +91,16 @@ class NoMetrics:
 
 
 class Metrics(NoMetrics):
-    """Counts, in a registry of its own. ``pool`` says how many sandboxes are in which state, when asked."""
+    """Counts, in a registry of its own. ``pool`` says how many sandboxes are in which state, when asked; ``sizes`` is what should be."""
 
-    def __init__(self, pool: Callable[[], Mapping[str, int]] | None = None) -> None:
+    def __init__(self, pool: Callable[[], Mapping[str, int]] | None = None, sizes: Mapping[str, int] | None = None) -> None:
         from prometheus_client import CollectorRegistry  # 30 modules, a web server among them
 
         self.registry: CollectorRegistry = CollectorRegistry()
         self._pool = pool
         self._made: dict[str, Any] = {metric.name: _made(metric, self.registry) for metric in METRICS}
+        for kind, size in (sizes or {}).items():
+            self._made["sandbox_pool_size"].labels(kind).set(size)
 
     def executed(self, status: str, *, seconds: float, memory_mb: float, tokens_saved: int | None = None) -> None:
         """An execution ended."""

@@ -104,7 +104,8 @@ def _rooms(
     )  # fmt: skip
     accounts = Accounts(durable.spent, lambda: library.catalog, SURFACE_TOKENS)
     searches = Searches(audit=durable.audit, accounts=accounts, redactors=durable.redactors, clock=time.time)
-    metrics = Metrics(pool.states) if serving and config.records.metrics else NoMetrics()
+    sizes = {"warm": config.sandbox.warm, "concurrency": config.sandbox.concurrency}
+    metrics = Metrics(pool.states, sizes) if serving and config.records.metrics else NoMetrics()
     durable.decided.listeners.append(lambda approval: metrics.approved(approval.standing))
     broker = Broker(
         upstreams=upstreams, library=library, session=session,

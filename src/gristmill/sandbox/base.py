@@ -64,7 +64,7 @@ class Pool(Protocol):
         ...
 
     def states(self) -> Mapping[str, int]:
-        """How many sandboxes wait, and how many are in use."""
+        """How many sandboxes are doing what: `waiting` for code and `busy` with some, at least."""
         ...
 
     def lease(self, limits: Limits) -> AbstractAsyncContextManager[Sandbox]:

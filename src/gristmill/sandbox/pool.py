@@ -109,8 +109,11 @@ class LinuxPool:
         return self._template.missing if self._template else ()
 
     def states(self) -> dict[str, int]:
-        """How many children wait, and how many are in use."""
-        return {"waiting": len(self._warm), "busy": len(self._live) - len(self._warm)}
+        """How many children wait for code, run some, are kept for their session, or are about to be one of these."""
+        busy = sum(jail.busy for jail in self._live)
+        kept = sum(jail.state == "kept" and not jail.busy for jail in self._live)
+        starting = len(self._live) - len(self._warm) - busy - kept
+        return {"waiting": len(self._warm), "busy": busy, "kept": kept, "starting": starting}
 
     def turn(self) -> AbstractAsyncContextManager[None]:
         """A place among those that may run at the same time, in order of arrival."""

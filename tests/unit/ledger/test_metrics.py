@@ -16,7 +16,7 @@ KNOWN_LINT = {"code_execution_memory_mb"}
 
 
 def used() -> Metrics:
-    metrics = Metrics(pool=lambda: {"warm": 3, "leased": 1})
+    metrics = Metrics(pool=lambda: {"warm": 3, "leased": 1}, sizes={"concurrency": 32})
     metrics.executed("ok", seconds=0.2, memory_mb=20.0, tokens_saved=500)
     metrics.executed("failed", seconds=0.1, memory_mb=10.0, tokens_saved=-200)
     metrics.called("crm", "ok", seconds=0.01)
@@ -50,6 +50,7 @@ def test_what_is_counted_is_shown_under_the_promised_names() -> None:
         ("tool_call_duration_seconds_count", "crm"): 1.0,
         ("sandbox_pool_children", "warm"): 3.0,
         ("sandbox_pool_children", "leased"): 1.0,
+        ("sandbox_pool_size", "concurrency"): 32.0,
         ("approvals_total", "approved"): 1.0,
         ("masked_values_total", "email"): 3.0,
         ("cache_requests_total", "hit"): 1.0,

@@ -1,6 +1,7 @@
 """Cgroups, kept by the host: memory, processes and CPU share of a whole execution. Version 2 where it is delegated to us,
 version 1 where its folders are ours to write, else none, and `gristmill doctor` says so."""
 
+import errno
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -137,7 +138,7 @@ class Group:
             _write(f"{memory}/memory.limit_in_bytes", str(limits.memory_bytes))
             _try_write(f"{memory}/memory.swappiness", "0")
             _write(f"{cpu}/cpu.cfs_period_us", str(CPU_PERIOD_US))
-            _write(f"{cpu}/cpu.cfs_quota_us", str(quota))
+            _write_quota(f"{cpu}/cpu.cfs_quota_us", quota)
         _write(f"{pids}/pids.max", str(limits.processes))
 
     def _oom_kills(self) -> int:
@@ -207,6 +208,16 @@ def _write(path: str, text: str) -> None:
         os.write(fd, text.encode())
     finally:
         os.close(fd)
+
+
+def _write_quota(path: str, quota: int) -> None:
+    """Version 1 refuses more than a group above has, such as that of a service with half a core: then that one's limit holds."""
+    try:
+        _write(path, str(quota))
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+        _write(path, "-1")
 
 
 def _try_write(path: str, text: str) -> None:

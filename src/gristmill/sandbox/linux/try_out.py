@@ -34,11 +34,21 @@ def try_namespaces() -> None:
     namespaces.enter_user(0)
     namespaces.unshare(["mount", "pid", "ipc", "uts", "net", "cgroup"])
     mounts.new_root("64k")
+    mounts.bind_proc()
+    # Children need it to map their user; a container's masked /proc lets nobody mount a whole one.
+    if (refusal := attempt(mount_proc)) is not None:
+        raise OSError(1, refusal)
     mounts.seal_root()
     mounts.cover("/")
     namespaces.drop_capabilities()
     kernel.call("close_range", 100, 0x7FFFFFFF, 0)
     os.close(os.pidfd_open(os.getpid()))
+
+
+def mount_proc() -> None:
+    """Tried by the first process of a new pid namespace."""
+    if not mounts.fresh_proc():
+        raise OSError(1, "a /proc of its own is refused (that of this container is masked)")
 
 
 def try_landlock() -> None:
