@@ -60,6 +60,9 @@ METRICS = (
     Metric(name="approvals_total", shape="counter", labels=("decision",), meaning="Plans by what was decided about them."),
     Metric(name="masked_values_total", shape="counter", labels=("kind",), meaning="Values replaced by a placeholder."),
     Metric(name="cache_requests_total", shape="counter", labels=("result",), meaning="Reads answered by the cache, or not."),
+    Metric(
+        name="http_requests_total", shape="counter", labels=("route", "status"), meaning="Requests by route and status of the answer."
+    ),
     Metric(name="security_events_total", shape="counter", labels=("rule",), meaning="Refusals, limits reached and anomalies."),
 )
 
@@ -84,6 +87,12 @@ class NoMetrics:
 
     def noticed(self, rule: str) -> None:
         """A security record was made."""
+
+    def broken_off(self, status: str) -> None:
+        """An execution ended without an outcome: cancelled, or by an error of ours, whose code is its status."""
+
+    def answered(self, route: str, status: int) -> None:
+        """A request was answered."""
 
     def render(self) -> bytes:
         """The exposition: empty."""
@@ -130,6 +139,14 @@ class Metrics(NoMetrics):
     def noticed(self, rule: str) -> None:
         """A security record was made."""
         self._made["security_events_total"].labels(rule).inc()
+
+    def broken_off(self, status: str) -> None:
+        """An execution ended without an outcome: cancelled, or by an error of ours, whose code is its status."""
+        self._made["code_executions_total"].labels(status).inc()
+
+    def answered(self, route: str, status: int) -> None:
+        """A request was answered."""
+        self._made["http_requests_total"].labels(route, str(status)).inc()
 
     def render(self) -> bytes:
         """The exposition, in the text format that every scraper reads."""

@@ -193,6 +193,7 @@ class ExecutionRecord:
         if not self.finished:
             status = error.code if isinstance(error, Error) else "cancelled"
             self._record(status, str(error) if isinstance(error, Error) else None, (self.recorder.clock() - self.began) * 1000)
+            self.recorder.metrics.broken_off(status)
             if self.made:
                 self.recorder.note(self.run, "crashed")
 

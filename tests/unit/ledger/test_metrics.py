@@ -24,6 +24,8 @@ def used() -> Metrics:
     metrics.masked("email", 3)
     metrics.cached(hit=True)
     metrics.noticed("policy.deny")
+    metrics.broken_off("sandbox.unavailable")
+    metrics.answered("/execute", 503)
     return metrics
 
 
@@ -55,6 +57,8 @@ def test_what_is_counted_is_shown_under_the_promised_names() -> None:
         ("masked_values_total", "email"): 3.0,
         ("cache_requests_total", "hit"): 1.0,
         ("security_events_total", "policy.deny"): 1.0,
+        ("code_executions_total", "sandbox.unavailable"): 1.0,
+        ("http_requests_total", "/execute", "503"): 1.0,
     }.items() <= found.items()
 
 

@@ -70,6 +70,7 @@ class _Way:
         except Exception as error:  # the door is where every error becomes an answer
             response = answer(error)
         response.headers.update({**HEADERS, **dict(response.headers), "X-Request-ID": request.state.id})
+        self._door.runtime.metrics.answered(path, response.status_code)
         _log(request, path, response.status_code, began)
         return response
 

@@ -1,6 +1,7 @@
 """The process: listen, serve, and on SIGTERM end well: take nothing new, let what runs end, keep what was acknowledged."""
 
 import asyncio
+import logging
 import signal
 import socket
 import sys
@@ -144,6 +145,13 @@ class _Server(uvicorn.Server):
         self._door = door
         self._drain: asyncio.Task[None] | None = None
 
+    def _warn_of_isolation(self) -> None:
+        """Less than the best is used only where the configuration says so, and then nobody should have to find out."""
+        runtime = self._door.runtime
+        if runtime.isolation != "namespaces":
+            asked = runtime.config.sandbox.isolation
+            say("weaker isolation", level=logging.WARNING, isolation=runtime.isolation, configured=asked)
+
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         for each in self.servers:
@@ -151,6 +159,7 @@ class _Server(uvicorn.Server):
                 host, port = listening.getsockname()[:2]
                 shown = f"[{host}]" if ":" in host else host
                 print(f"listening on http://{shown}:{port}", file=sys.stderr, flush=True)
+                self._warn_of_isolation()
                 say("listening", host=host, port=port, isolation=self._door.runtime.isolation)
 
     def handle_exit(self, sig: int, frame: Any) -> None:

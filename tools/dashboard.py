@@ -1,0 +1,129 @@
+"""Write the Grafana dashboard that `deploy/compose.yaml` provisions; with ``--check`` only say whether it is up to date."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from grafana_foundation_sdk.builders import common, dashboard, prometheus, stat, timeseries
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.models.common import BigValueColorMode, StackingMode
+from grafana_foundation_sdk.models.dashboard import DataSourceRef
+
+FILE = Path(__file__).parents[1] / "deploy" / "grafana" / "dashboards" / "gristmill.json"
+SOURCE = DataSourceRef(type_val="prometheus", uid="prometheus")
+WINDOW = "[$__rate_interval]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """One picture: its queries, each with the words of its legend."""
+
+    title: str
+    unit: str
+    queries: tuple[tuple[str, str], ...]
+    is_number: bool = False
+    stacked: bool = False
+
+
+def quantile(share: float, metric: str, by: str = "") -> str:
+    """A quantile of a histogram over the window."""
+    return f"histogram_quantile({share}, sum by (le{by}) (rate({metric}_bucket{WINDOW})))"
+
+
+def part(metric: str, which: str) -> str:
+    """What share of a counter's growth has these labels."""
+    return f"sum(rate({metric}{{{which}}}{WINDOW})) / sum(rate({metric}{WINDOW}))"
+
+
+ROWS: dict[str, tuple[Panel, ...]] = {
+    "At a glance": (
+        Panel(title="Executions per second", unit="ops", is_number=True,
+              queries=((f"sum(rate(code_executions_total{WINDOW}))", "now"),)),
+        Panel(title="Requests that fail for reasons of ours", unit="percentunit", is_number=True,
+              queries=((part("http_requests_total", 'status=~"5.."'), "now"),)),
+        Panel(title="Places taken", unit="percentunit", is_number=True,
+              queries=(('sum(sandbox_pool_children{state="busy"}) / sum(sandbox_pool_size{kind="concurrency"})', "now"),)),
+        Panel(title="Tokens saved since the start", unit="short", is_number=True,
+              queries=(("sum(code_execution_token_savings)", "now"),)),
+    ),
+    "Executions": (
+        Panel(title="By how they ended", unit="ops", stacked=True,
+              queries=((f"sum by (status) (rate(code_executions_total{WINDOW}))", "{{status}}"),)),
+        Panel(title="How long they take", unit="s", queries=tuple(
+              (quantile(share, "code_execution_duration_seconds"), f"p{share * 100:.0f}") for share in (0.5, 0.95, 0.99))),
+        Panel(title="Memory", unit="bytes", queries=tuple(
+              (quantile(share, "code_execution_memory_bytes"), f"p{share * 100:.0f}") for share in (0.5, 0.95))),
+        Panel(title="Sandboxes", unit="short", stacked=True,
+              queries=(("sum by (state) (sandbox_pool_children)", "{{state}}"),)),
+    ),
+    "Tool calls": (
+        Panel(title="By server and how they ended", unit="ops", stacked=True,
+              queries=((f"sum by (server, outcome) (rate(tool_calls_total{WINDOW}))", "{{server}} {{outcome}}"),)),
+        Panel(title="How long they take (p95)", unit="s",
+              queries=((quantile(0.95, "tool_call_duration_seconds", ", server"), "{{server}}"),)),
+        Panel(title="Answered by the cache", unit="percentunit",
+              queries=((part("cache_requests_total", 'result="hit"'), "hits"),)),
+        Panel(title="Plans by what was decided", unit="ops", stacked=True,
+              queries=((f"sum by (decision) (rate(approvals_total{WINDOW}))", "{{decision}}"),)),
+    ),
+    "Security and service": (
+        Panel(title="Refusals, limits and anomalies", unit="ops", stacked=True,
+              queries=((f"sum by (rule) (rate(security_events_total{WINDOW}))", "{{rule}}"),)),
+        Panel(title="Values masked", unit="ops", stacked=True,
+              queries=((f"sum by (kind) (rate(masked_values_total{WINDOW}))", "{{kind}}"),)),
+        Panel(title="Requests by status", unit="reqps", stacked=True,
+              queries=((f"sum by (status) (rate(http_requests_total{WINDOW}))", "{{status}}"),)),
+        Panel(title="Requests by route", unit="reqps",
+              queries=((f"sum by (route) (rate(http_requests_total{WINDOW}))", "{{route}}"),)),
+    ),
+}  # fmt: skip
+
+
+def build() -> str:
+    """The dashboard as Grafana reads it."""
+    made = (
+        dashboard.Dashboard("Gristmill")
+        .uid("gristmill")
+        .tags(["gristmill"])
+        .description("Executions, tool calls, sandboxes and what was refused. Made by tools/dashboard.py.")
+        .refresh("30s")
+        .time("now-6h", "now")
+        .timezone("browser")
+        .readonly()
+    )
+    for title, panels in ROWS.items():
+        made = made.with_row(dashboard.Row(title))
+        for panel in panels:
+            made = made.with_panel(_picture(panel))
+    return JSONEncoder(sort_keys=True, indent=2).encode(made.build()) + "\n"
+
+
+def _picture(panel: Panel) -> "stat.Panel | timeseries.Panel":
+    if panel.is_number:
+        made = (
+            stat.Panel()
+            .color_mode(BigValueColorMode.VALUE)
+            .reduce_options(common.ReduceDataOptions().calcs(["lastNotNull"]))
+            .height(4)
+        )
+    else:
+        mode = StackingMode.NORMAL if panel.stacked else StackingMode.NONE
+        made = timeseries.Panel().fill_opacity(20 if panel.stacked else 0).stacking(common.StackingConfig().mode(mode)).height(8)
+    made = made.title(panel.title).unit(panel.unit).datasource(SOURCE).span(6 if panel.is_number else 12)
+    for number, (query, legend) in enumerate(panel.queries):
+        made = made.with_target(prometheus.Dataquery().expr(query).legend_format(legend).ref_id(chr(ord("A") + number)))
+    return made
+
+
+def main() -> None:
+    """Write or check."""
+    text = build()
+    if "--check" not in sys.argv:
+        FILE.parent.mkdir(parents=True, exist_ok=True)
+        FILE.write_text(text)
+    elif FILE.read_text() != text:
+        sys.exit("out of date: the dashboard; run `python tools/dashboard.py`")
+
+
+if __name__ == "__main__":
+    main()
