@@ -1,0 +1,150 @@
+"""The image: linted, and its entry command run as a container would run it."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import urllib.request
+from collections.abc import Callable, Generator
+from pathlib import Path
+
+import pytest
+
+from gristmill.config import load_config
+from gristmill.sandbox.linux import kernel
+from tests.deploy.contained import DEPLOY, ROOT, USER, Container, can_contain
+
+needs_root = pytest.mark.skipif(not can_contain(), reason="needs root, to put a container's mounts around a program")
+DOCKERFILE = (DEPLOY / "Dockerfile").read_text()
+
+
+@pytest.fixture
+def container() -> Generator[Callable[..., Container]]:
+    # Not below pytest's own folder: that one is closed to other users again whenever another pytest starts.
+    with tempfile.TemporaryDirectory(prefix="gristmill-container-") as place:
+        Path(place).chmod(0o755)
+
+        def make(*, has_flags: bool = True) -> Container:
+            state = Path(place, "state")
+            state.mkdir(mode=0o700)
+            os.chown(state, USER, USER)
+            return Container(state=state, has_flags=has_flags)
+
+        yield make
+
+
+def run_entry(container: Container, *words: str, **more: str) -> "subprocess.CompletedProcess[str]":
+    return container.run(str(DEPLOY / "entrypoint.sh"), *words, GRISTMILL_CONFIG_FOLDER=str(container.state), **more)
+
+
+def test_the_linter_of_dockerfiles_objects_to_nothing() -> None:
+    done = subprocess.run(
+        [Path(sys.executable).with_name("hadolint"), str(DEPLOY / "Dockerfile")], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_the_image_runs_as_a_numbered_user_with_a_health_check_and_takes_in_only_what_it_needs() -> None:
+    assert "\nUSER 10001:10001\n" in DOCKERFILE
+    assert "\nHEALTHCHECK " in DOCKERFILE
+    ignored = (DEPLOY / "Dockerfile.dockerignore").read_text().splitlines()
+    assert "*" in ignored
+    allowed = [line[1:] for line in ignored if line.startswith("!")]
+    copied = [
+        word
+        for line in DOCKERFILE.splitlines()
+        if line.startswith("COPY") and "--from" not in line
+        for word in line.split()[1:-1]
+    ]
+    assert sorted(allowed) == sorted(word for word in copied if not word.startswith("--"))
+    assert all((ROOT / path).exists() for path in allowed)
+
+
+def test_the_images_configuration_needs_tokens_and_says_which_isolation_it_takes() -> None:
+    config = load_config(DEPLOY / "container.toml")
+    assert (config.serve.host, config.serve.require_token, config.sandbox.isolation) == ("0.0.0.0", True, "auto")
+
+
+def test_every_call_that_the_profile_refuses_is_known_to_some_kernel() -> None:
+    (rule,) = json.loads((DEPLOY / "seccomp.json").read_text())["syscalls"]
+    known = set[str]().union(*kernel.tables().values())
+    gone = {
+        "create_module",
+        "get_kernel_syms",
+        "nfsservctl",
+        "query_module",
+        "stime",
+        "uselib",
+        "vm86",
+        "vm86old",
+        "ustat",
+        "_sysctl",
+    }
+    assert set(rule["names"]) - known <= gone
+    assert not {"unshare", "clone", "clone3", "mount", "pivot_root", "setns", "seccomp"} & set(rule["names"])
+
+
+@needs_root
+def test_with_the_flags_that_we_name_everything_that_the_sandbox_promises_holds(container: Callable[..., Container]) -> None:
+    done = run_entry(container(), "doctor", "--no-servers", "--json", GRISTMILL_SANDBOX__ISOLATION="namespaces")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["isolation"] == "namespaces"
+
+
+@needs_root
+def test_without_them_the_full_level_is_refused_with_the_flags_that_are_missing(container: Callable[..., Container]) -> None:
+    done = run_entry(container(has_flags=False), "doctor", "--no-servers", GRISTMILL_SANDBOX__ISOLATION="namespaces")
+    assert done.returncode == 6
+    assert "systempaths=unconfined" in done.stdout
+    assert "masked" in done.stdout
+
+
+@needs_root
+def test_without_them_the_images_own_configuration_takes_the_weaker_level_and_says_so(
+    container: Callable[..., Container],
+) -> None:
+    place = container(has_flags=False)
+    # The lines of the image's configuration, but for the address and where state lives.
+    words = ("serve", "--http", "--host", "127.0.0.1", "--port", "0")
+    environment = place.environment(GRISTMILL_SANDBOX__ISOLATION="auto", GRISTMILL_CONFIG_FOLDER=str(place.state))
+    process = subprocess.Popen(
+        place.command(str(DEPLOY / "entrypoint.sh"), *words), env=environment, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stderr is not None
+    try:
+        url = process.stderr.readline().split()[-1]
+        told = json.loads(process.stderr.readline())
+        with urllib.request.urlopen(f"{url}/ready", timeout=10) as ready:
+            assert json.load(ready)["isolation"] == "landlock"
+        request = urllib.request.Request(f"{url}/execute", b'{"code": "6 * 7"}', {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            outcome = json.load(answer)
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+    assert (told["event"], told["level"], told["isolation"]) == ("weaker isolation", "warning", "landlock")
+    assert (outcome["result"], outcome["isolation"]) == (42, "landlock")
+
+
+def test_secrets_come_from_files_and_only_those_with_the_name_of_a_variable(tmp_path: Path) -> None:
+    secrets, programs = tmp_path / "secrets", tmp_path / "bin"
+    secrets.mkdir()
+    programs.mkdir()
+    for name, text in {"PGPASSWORD": "p$(id)'\"\n", "lower": "x", "9LIVES": "x", "A-B": "x"}.items():
+        (secrets / name).write_text(text)
+    (programs / "gristmill").write_text('#!/bin/sh\nenv\necho arguments: "$@"\n')
+    (programs / "gristmill").chmod(0o755)
+    environment = {
+        "PATH": f"{programs}:/usr/bin:/bin",
+        "GRISTMILL_SECRETS": str(secrets),
+        "GRISTMILL_CONFIG_FOLDER": str(tmp_path),
+    }
+    done = subprocess.run(
+        [DEPLOY / "entrypoint.sh", "serve", "--http"], env=environment, capture_output=True, text=True, check=True
+    )
+    lines = done.stdout.splitlines()
+    assert "PGPASSWORD=p$(id)'\"" in lines
+    assert "arguments: serve --http" in lines
+    assert not [line for line in lines if line.endswith("=x")]
+    assert done.stderr == ""
