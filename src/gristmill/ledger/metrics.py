@@ -60,9 +60,7 @@ METRICS = (
     Metric(name="approvals_total", shape="counter", labels=("decision",), meaning="Plans by what was decided about them."),
     Metric(name="masked_values_total", shape="counter", labels=("kind",), meaning="Values replaced by a placeholder."),
     Metric(name="cache_requests_total", shape="counter", labels=("result",), meaning="Reads answered by the cache, or not."),
-    Metric(
-        name="http_requests_total", shape="counter", labels=("route", "status"), meaning="Requests by route and status of the answer."
-    ),
+    Metric(name="http_requests_total", shape="counter", labels=("route", "status"), meaning="Requests by what was answered."),
     Metric(name="security_events_total", shape="counter", labels=("rule",), meaning="Refusals, limits reached and anomalies."),
 )
 
@@ -100,7 +98,7 @@ class NoMetrics:
 
 
 class Metrics(NoMetrics):
-    """Counts, in a registry of its own. ``pool`` says how many sandboxes are in which state, when asked; ``sizes`` is what should be."""
+    """Counts, in a registry of its own. ``pool`` says how many sandboxes are in which state, ``sizes`` how many there may be."""
 
     def __init__(self, pool: Callable[[], Mapping[str, int]] | None = None, sizes: Mapping[str, int] | None = None) -> None:
         from prometheus_client import CollectorRegistry  # 30 modules, a web server among them

@@ -2,12 +2,24 @@
 
 import json
 import logging
+import re
 import sys
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
 log = logging.getLogger("gristmill.http")
 FIELD = "fields"
+_request: ContextVar[str | None] = ContextVar("request", default=None)
+"""The id of the request that is being answered, and of what it set going: every line that is logged meanwhile has it."""
+_SECRET = re.compile(
+    r"gm_[0-9a-f]+_[\w-]+"  # our tokens
+    r"|(?i:bearer|basic)\s+[\w.~+/=-]{8,}"
+    r"|eyJ[\w-]+\.[\w-]+\.[\w-]*"  # tokens of identity providers
+    r"|(?<=://)[^/\s:@]*:[^/\s@]+(?=@)"  # a password in an address
+)
+"""What no line may hold, whoever wrote its text: libraries and tool servers word their own complaints."""
+HIDDEN = "[hidden]"
 
 
 class JsonLines(logging.Formatter):
@@ -16,8 +28,11 @@ class JsonLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """The line."""
         when = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
-        line: dict[str, Any] = {"time": when, "level": record.levelname.lower(), "event": record.getMessage()}
-        line |= getattr(record, FIELD, {})
+        event = _SECRET.sub(HIDDEN, record.getMessage())
+        line: dict[str, Any] = {"time": when, "level": record.levelname.lower(), "event": event}
+        if record.name != log.name:
+            line["logger"] = record.name
+        line |= {"request": _request.get()} | getattr(record, FIELD, {})
         if record.exc_info and record.exc_info[0] is not None:
             # The frames, not the text: the text of a foreign error may hold what it was given.
             line["error"] = record.exc_info[0].__name__
@@ -26,15 +41,22 @@ class JsonLines(logging.Formatter):
 
 
 def set_up_logs(level: str, stream: TextIO | None = None) -> None:
-    """Log to ``stream`` (stderr) from ``level`` on, ours and the web server's alike."""
+    """Log to ``stream`` (stderr), ours from ``level`` on; what libraries say from warnings on, in the same form."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonLines())
+    chosen = logging.getLevelNamesMapping()[level.upper()]
+    root = logging.getLogger()
+    root.handlers = [handler]
+    root.setLevel(max(logging.WARNING, chosen))
     for name in ("gristmill", "uvicorn", "uvicorn.error"):
         logger = logging.getLogger(name)
-        logger.handlers, logger.propagate = [handler] if name != "uvicorn.error" else [], name == "uvicorn.error"
-        logger.setLevel(
-            level.upper() if name == "gristmill" else max(logging.WARNING, logging.getLevelNamesMapping()[level.upper()])
-        )
+        logger.handlers, logger.propagate = [], True
+        logger.setLevel(chosen if name == "gristmill" else logging.NOTSET)
+
+
+def begin_request(id_: str) -> None:
+    """From here on, in this task and those that it starts, lines belong to the request of this id."""
+    _request.set(id_)
 
 
 def say(event: str, *, level: int = logging.INFO, **fields: Any) -> None:

@@ -19,7 +19,7 @@ from starlette.types import Message
 
 from gristmill.errors import Busy, Error, Unauthorized
 from gristmill.serve.http.door import Door
-from gristmill.serve.http.logs import log, say
+from gristmill.serve.http.logs import begin_request, log, say
 from gristmill.serve.http.wall import read_body
 from gristmill.serve.problems import http_status, problem
 
@@ -65,6 +65,7 @@ class _Way:
     async def __call__(self, request: Request, path: str) -> Response:
         began, given = time.perf_counter(), request.headers.get("x-request-id", "")
         request.state.id = given if _ID.fullmatch(given) else uuid.uuid4().hex[:16]
+        begin_request(request.state.id)
         try:
             response = await self._pass(request)
         except Exception as error:  # the door is where every error becomes an answer
@@ -145,7 +146,7 @@ def _log(request: Request, path: str, status: int, began: float) -> None:
         return
     who = getattr(request.state, "who", None)
     say(
-        "request", level=level, request=request.state.id, method=request.method, route=path, status=status,
+        "request", level=level, method=request.method, route=path, status=status,
         ms=round((time.perf_counter() - began) * 1000, 2), tenant=who.tenant if who else None,
         caller=who.caller if who else None, execution=getattr(request.state, "execution", None),
     )  # fmt: skip

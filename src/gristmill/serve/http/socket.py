@@ -7,6 +7,7 @@ headers, begins with ``{"type": "hello", "token": ...}``.
 
 import asyncio
 import json
+import uuid
 from typing import Any, cast
 
 import msgspec
@@ -17,6 +18,7 @@ from gristmill.errors import Busy, Error, Refused, Unauthorized
 from gristmill.serve.auth import Principal
 from gristmill.serve.http.door import Door
 from gristmill.serve.http.executing import begin
+from gristmill.serve.http.logs import begin_request
 from gristmill.serve.http.runs import Run
 from gristmill.serve.http.shapes import ExecuteRequest
 from gristmill.serve.problems import problem
@@ -39,6 +41,7 @@ def add_socket(routes: APIRouter, door: Door) -> None:
             await socket.close(POLICY)  # before it is accepted: the client sees 403
             return
         await socket.accept()
+        begin_request(uuid.uuid4().hex[:16])
         talk = _Talk(door, socket)
         try:
             talk.who = await _introduce(door, socket)
