@@ -12,6 +12,7 @@ import yaml
 
 from gristmill.config import load_config
 from gristmill.ledger.metrics import METRICS
+from gristmill.serve.cli.serve import TOKEN_VARIABLE
 from tests.deploy.contained import DEPLOY
 
 HERE = DEPLOY / "kubernetes"
@@ -99,7 +100,7 @@ def test_all_that_may_be_used_at_once_fits_into_the_pods_memory(file: Path) -> N
 def test_the_configuration_names_only_variables_that_the_secret_has() -> None:
     config = load_config(HERE / "base" / "gristmill.toml")
     names = re.findall(r"\$\{env:(\w+)\}", f"{config.store.url} {config.store.key}")
-    assert set(names) == set(read("base/secret.example.yaml")["stringData"])
+    assert {*names, TOKEN_VARIABLE} == set(read("base/secret.example.yaml")["stringData"])
     assert set(read("base/secret.example.yaml")["stringData"].values()) == {""}
 
 
