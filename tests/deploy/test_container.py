@@ -96,8 +96,8 @@ def test_with_the_flags_that_we_name_everything_that_the_sandbox_promises_holds(
 def test_without_them_the_full_level_is_refused_with_the_flags_that_are_missing(container: Callable[..., Container]) -> None:
     done = run_entry(container(has_flags=False), "doctor", "--no-servers", GRISTMILL_SANDBOX__ISOLATION="namespaces")
     assert done.returncode == 6
-    assert "systempaths=unconfined" in done.stdout
-    assert "masked" in done.stdout
+    assert "systempaths=unconfined" in done.stderr
+    assert "masked" in done.stderr
 
 
 @needs_root
