@@ -114,7 +114,7 @@ def test_without_them_the_images_own_configuration_takes_the_weaker_level_and_sa
     assert process.stderr is not None
     try:
         url = process.stderr.readline().split()[-1]
-        told = json.loads(process.stderr.readline())
+        told = json.loads(next(line for line in process.stderr if line.startswith("{")))
         with urllib.request.urlopen(f"{url}/ready", timeout=10) as ready:
             assert json.load(ready)["isolation"] == "landlock"
         request = urllib.request.Request(f"{url}/execute", b'{"code": "6 * 7"}', {"Content-Type": "application/json"})

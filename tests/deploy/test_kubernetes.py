@@ -9,10 +9,13 @@ from typing import Any, cast
 import kubernetes_validate  # pyright: ignore[reportMissingTypeStubs]
 import pytest
 import yaml
+from starlette.datastructures import Headers
 
 from gristmill.config import load_config
+from gristmill.errors import Refused
 from gristmill.ledger.metrics import METRICS
 from gristmill.serve.cli.serve import TOKEN_VARIABLE
+from gristmill.serve.http.wall import Wall
 from tests.deploy.contained import DEPLOY
 
 HERE = DEPLOY / "kubernetes"
@@ -60,7 +63,7 @@ def test_what_kustomize_makes_of_them_is_valid(overlay: str) -> None:
     if overlay == "landlock":
         (pod,) = [one["spec"]["template"]["spec"] for one in found if one["kind"] == "Deployment"]
         assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
-        assert pod["containers"][0]["env"] == [{"name": "GRISTMILL_SANDBOX__ISOLATION", "value": "landlock"}]
+        assert {"name": "GRISTMILL_SANDBOX__ISOLATION", "value": "landlock"} in pod["containers"][0]["env"]
         assert "procMount" not in pod["containers"][0]["securityContext"]
         assert "hostUsers" not in pod
 
@@ -95,6 +98,16 @@ def test_all_that_may_be_used_at_once_fits_into_the_pods_memory(file: Path) -> N
     assert CONTAINER["resources"]["limits"]["memory"] == "256Mi"
     assert CONTAINER["resources"]["limits"]["cpu"] == "500m"
     assert MEASURED_MB + sandbox.concurrency * sandbox.limits.memory_mb + sandbox.sessions_memory_mb <= 256
+
+
+def test_the_service_is_known_by_its_names_and_by_the_address_of_its_pod(monkeypatch: pytest.MonkeyPatch) -> None:
+    (asked,) = [one["value"] for one in CONTAINER["env"] if one["name"] == "GRISTMILL_SERVE__HOSTS"]
+    monkeypatch.setenv("GRISTMILL_SERVE__HOSTS", asked.replace("$(POD_IP)", "10.0.0.7"))
+    wall = Wall(config=load_config(HERE / "base" / "gristmill.toml").serve)
+    for host in ("gristmill:8030", "gristmill.gristmill.svc:8030", "10.0.0.7:8030", "localhost:8030"):
+        wall.check(Headers({"host": host}), "GET")
+    with pytest.raises(Refused):
+        wall.check(Headers({"host": "evil.example:8030"}), "GET")
 
 
 def test_the_configuration_names_only_variables_that_the_secret_has() -> None:

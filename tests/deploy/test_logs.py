@@ -22,15 +22,18 @@ def test_requests_are_logged_with_their_ids_and_without_what_they_held() -> None
             with service.client("ann") as client:
                 background = client.post("/execute", json={"code": "1", "background": True})
                 client.get(f"/executions/{background.json()['id']}/events").read()
+            with service.client("ann", headers={"X-Request-ID": "mcp-1"}) as client:
+                assert client.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": SECRET}).headers["X-Request-ID"] == "mcp-1"
             logged = service.end()
     assert SECRET not in logged
     assert not [token for token in service.tokens.values() if token in logged]
-    lines = [json.loads(line) for line in logged.splitlines()]
+    lines = [json.loads(line) for line in logged.splitlines() if not line.startswith("dashboard at ")]
     requests = [line for line in lines if line["event"] == "request"]
     first = requests[0]
     assert (first["request"], first["execution"], first["route"]) == ("mine-1", outcome["id"], "/execute")
     assert (first["tenant"], first["caller"], first["status"]) == ("acme", "ann@acme", 200)
     assert [line["status"] for line in requests if line["request"] == refused.headers["X-Request-ID"]] == [401]
+    assert [(line["route"], line["caller"]) for line in requests if line["request"] == "mcp-1"] == [("/mcp", "ann@acme")]
     (ended,) = [line for line in lines if line["event"] == "execution"]
     assert (ended["execution"], ended["request"]) == (background.json()["id"], background.headers["X-Request-ID"])
     assert [line["event"] for line in lines if line["event"].startswith("drain")] == ["draining", "drained"]

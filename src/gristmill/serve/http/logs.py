@@ -4,6 +4,7 @@ import json
 import logging
 import re
 import sys
+import uuid
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any, TextIO
@@ -12,6 +13,7 @@ log = logging.getLogger("gristmill.http")
 FIELD = "fields"
 _request: ContextVar[str | None] = ContextVar("request", default=None)
 """The id of the request that is being answered, and of what it set going: every line that is logged meanwhile has it."""
+_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _SECRET = re.compile(
     r"gm_[0-9a-f]+_[\w-]+"  # our tokens
     r"|(?i:bearer|basic)\s+[\w.~+/=-]{8,}"
@@ -54,9 +56,11 @@ def set_up_logs(level: str, stream: TextIO | None = None) -> None:
         logger.setLevel(chosen if name == "gristmill" else logging.NOTSET)
 
 
-def begin_request(id_: str) -> None:
-    """From here on, in this task and those that it starts, lines belong to the request of this id."""
+def begin_request(given: str = "") -> str:
+    """Lines of this task, and of those that it starts, belong to a request from here on: its id, ``given`` if that can be one."""
+    id_ = given if _ID.fullmatch(given) else uuid.uuid4().hex[:16]
     _request.set(id_)
+    return id_
 
 
 def say(event: str, *, level: int = logging.INFO, **fields: Any) -> None:

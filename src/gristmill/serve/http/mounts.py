@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -9,11 +10,12 @@ from typing import Any
 from fastapi import FastAPI
 from starlette.requests import HTTPConnection
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gristmill.errors import Error
 from gristmill.serve.http.app import Mount
 from gristmill.serve.http.door import Door
+from gristmill.serve.http.logs import begin_request, say
 from gristmill.serve.http.route import answer
 
 
@@ -29,17 +31,38 @@ class Guarded:
         self._app, self._door = app, door
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let through or refuse."""
-        if scope["type"] == "http":
-            connection = HTTPConnection(scope)
-            try:
-                self._door.wall.check(connection.headers, scope["method"])
-                who = await self._door.admit(connection)
-                who.needs("execute")
-            except Error as error:
-                await answer(error)(scope, receive, send)
-                return
-            scope["gristmill.caller"], scope["gristmill.tenant"] = who.caller, who.tenant
+        """Let through or refuse, and log which."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began, status = time.perf_counter(), 500
+        id_ = begin_request(HTTPConnection(scope).headers.get("x-request-id", ""))
+
+        async def note(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message = {**message, "headers": [*message.get("headers", ()), (b"x-request-id", id_.encode())]}
+            await send(message)
+
+        try:
+            await self._pass(scope, receive, note)
+        finally:
+            self._door.runtime.metrics.answered(scope["path"], status)
+            ms = round((time.perf_counter() - began) * 1000, 2)
+            tenant, caller = scope.get("gristmill.tenant"), scope.get("gristmill.caller")
+            say("request", method=scope["method"], route=scope["path"], status=status, ms=ms, tenant=tenant, caller=caller)
+
+    async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
+        connection = HTTPConnection(scope)
+        try:
+            self._door.wall.check(connection.headers, scope["method"])
+            who = await self._door.admit(connection)
+            who.needs("execute")
+        except Error as error:
+            await answer(error)(scope, receive, send)
+            return
+        scope["gristmill.caller"], scope["gristmill.tenant"] = who.caller, who.tenant
         await self._app(scope, receive, send)
 
 

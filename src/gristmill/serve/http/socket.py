@@ -7,7 +7,6 @@ headers, begins with ``{"type": "hello", "token": ...}``.
 
 import asyncio
 import json
-import uuid
 from typing import Any, cast
 
 import msgspec
@@ -41,7 +40,7 @@ def add_socket(routes: APIRouter, door: Door) -> None:
             await socket.close(POLICY)  # before it is accepted: the client sees 403
             return
         await socket.accept()
-        begin_request(uuid.uuid4().hex[:16])
+        begin_request()
         talk = _Talk(door, socket)
         try:
             talk.who = await _introduce(door, socket)

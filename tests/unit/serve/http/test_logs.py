@@ -5,6 +5,7 @@ import io
 import json
 import logging
 from collections.abc import Generator
+from contextvars import copy_context
 from typing import Any
 
 import pytest
@@ -45,7 +46,7 @@ def test_lines_of_a_request_and_of_what_it_set_going_have_its_id() -> None:
     stream = set_up()
 
     async def answer(name: str) -> None:
-        begin_request(name)
+        assert begin_request(name) == name
         await asyncio.create_task(asyncio.to_thread(logging.getLogger("gristmill.runtime").warning, "within"))
 
     async def both() -> None:
@@ -54,6 +55,13 @@ def test_lines_of_a_request_and_of_what_it_set_going_have_its_id() -> None:
     asyncio.run(both())
     say("without")
     assert sorted(line.get("request", "") for line in lines(stream)) == ["", "one", "two"]
+
+
+def test_an_id_that_could_be_anything_else_is_replaced() -> None:
+    def ids() -> list[str]:
+        return [begin_request(given) for given in ("", "a b", "x" * 65, "a\nb", "\x1b[0m")]
+
+    assert {len(made) for made in copy_context().run(ids)} == {16}
 
 
 @pytest.mark.parametrize(("level", "seen"), [("debug", 4), ("info", 3), ("warning", 2), ("error", 1)])
