@@ -104,8 +104,26 @@ def http_page() -> str:
         if not fields or name in ("HTTPValidationError", "ValidationError"):
             continue
         lines += ["", f"## `{name}`", "", schema.get("description", "").split("\n")[0], ""]
-        lines += [f"- `{field}`" + (f": {one['description']}" if one.get("description") else "") for field, one in fields.items()]
+        required: list[str] = schema.get("required", [])
+        for field, one in fields.items():
+            kind = _kind(one) + (", required" if field in required else "")
+            lines.append(f"- `{field}` ({kind})" + (f": {one['description']}" if one.get("description") else ""))
     return "\n".join(lines) + "\n"
+
+
+def _kind(schema: dict[str, Any]) -> str:
+    """What a field of a shape may be, in words."""
+    if "$ref" in schema:
+        return f"`{schema['$ref'].rsplit('/', 1)[-1]}`"
+    if "const" in schema or "enum" in schema:
+        return " or ".join(f"`{value}`" for value in schema.get("enum", [schema.get("const")]))
+    if kinds := schema.get("anyOf") or schema.get("oneOf"):
+        return " or ".join(dict.fromkeys(_kind(one) for one in kinds))
+    if schema.get("type") == "array":
+        return f"list of {_kind(schema.get('items', {}))}"
+    if isinstance(values := schema.get("additionalProperties"), dict):
+        return f"object of {_kind(values)}"  # pyright: ignore[reportUnknownArgumentType]
+    return schema.get("type", "any")
 
 
 def _schema(answer: dict[str, Any]) -> str:
