@@ -14,6 +14,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -65,7 +66,10 @@ def start(group: cgroups.Hierarchy, folder: Path, settings: Path) -> tuple[subpr
         ["sh", "-ec", f'{entering} exec "$@"', "sh", *service], cwd=folder, env=environment, stderr=subprocess.PIPE, text=True
     )
     assert process.stderr is not None
+    limit = threading.Timer(START_SECONDS, process.kill)
+    limit.start()
     first = process.stderr.readline()
+    limit.cancel()
     if not first.startswith("listening on "):
         raise SystemExit(f"the service did not start: {first}{process.stderr.read()}")
     return process, first.split()[-1]

@@ -13,6 +13,8 @@ def test_requests_are_logged_with_their_ids_and_without_what_they_held() -> None
     with tempfile.TemporaryDirectory(prefix="gristmill-logs-") as place:
         Path(place).chmod(0o755)
         with start(Path(place)) as service:
+            with service.client() as client:
+                client.get("/health").raise_for_status()
             with service.client("ann", headers={"X-Request-ID": "mine-1"}) as client:
                 body = {"code": "context.password", "context": {"password": SECRET}}
                 outcome = client.post("/execute", json=body).json()
@@ -29,7 +31,7 @@ def test_requests_are_logged_with_their_ids_and_without_what_they_held() -> None
     assert not [token for token in service.tokens.values() if token in logged]
     lines = [json.loads(line) for line in logged.splitlines() if not line.startswith("dashboard at ")]
     requests = [line for line in lines if line["event"] == "request"]
-    first = requests[0]
+    first = requests[0]  # probes are not worth a line each
     assert (first["request"], first["execution"], first["route"]) == ("mine-1", outcome["id"], "/execute")
     assert (first["tenant"], first["caller"], first["status"]) == ("acme", "ann@acme", 200)
     assert [line["status"] for line in requests if line["request"] == refused.headers["X-Request-ID"]] == [401]

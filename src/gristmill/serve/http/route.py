@@ -31,6 +31,8 @@ UPLOAD: dict[str, Any] = {
 HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 _EXACT = {"serve.request_seconds": 408, "http.content_type": 415, "http.content_encoding": 415, "http.host": 421}
 """Where HTTP has a word of its own for what our table calls a refusal or a limit."""
+PROBED = ("/health", "/ready", "/metrics")
+"""What machines ask every few seconds: logged only when something is wrong with it, or everything is logged."""
 Handle = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
@@ -137,7 +139,7 @@ def _wrong(error: RequestValidationError | ValidationError) -> str:
 
 
 def _log(request: Request, path: str, status: int, began: float) -> None:
-    level = logging.INFO if status < 500 else logging.ERROR
+    level = logging.ERROR if status >= 500 else logging.DEBUG if path.endswith(PROBED) and status < 400 else logging.INFO
     if not log.isEnabledFor(level):
         return
     who = getattr(request.state, "who", None)
