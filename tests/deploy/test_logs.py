@@ -26,7 +26,12 @@ def test_requests_are_logged_with_their_ids_and_without_what_they_held() -> None
                 client.get(f"/executions/{background.json()['id']}/events").read()
             with service.client("ann", headers={"X-Request-ID": "mcp-1"}) as client:
                 assert client.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": SECRET}).headers["X-Request-ID"] == "mcp-1"
+            with service.client("operator") as client:
+                metrics = client.get("/metrics").text
             logged = service.end()
+    assert 'http_requests_total{route="/execute",status="200"} 1.0' in metrics
+    assert 'http_requests_total{route="/executions",status="401"} 1.0' in metrics
+    assert 'http_requests_total{route="/mcp"' in metrics
     assert SECRET not in logged
     assert not [token for token in service.tokens.values() if token in logged]
     lines = [json.loads(line) for line in logged.splitlines() if not line.startswith("dashboard at ")]
