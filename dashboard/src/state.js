@@ -56,6 +56,24 @@ export function useLoad(load, wants, { every = 0 } = {}) {
 /** Told to the window when a plan was decided, so that what counts them counts again. */
 export const DECIDED = "gristmill:decided";
 
+const CALM = 4000;
+
+/** Act when `value` changes: soon after the first change, and then every few seconds at most, however often it changes. */
+export function useCalmly(value, act) {
+  const state = useRef({ timer: null, last: 0 }).current;
+  const latest = useRef(act);
+  latest.current = act;
+  useEffect(() => {
+    if (value === null || state.timer !== null) return;
+    const wait = Math.max(300, state.last + CALM - Date.now());
+    state.timer = setTimeout(() => {
+      Object.assign(state, { timer: null, last: Date.now() });
+      latest.current();
+    }, wait);
+  }, [value]);
+  useEffect(() => () => clearTimeout(state.timer), []);
+}
+
 /** A clock that ticks while it is needed. */
 export function useNow(active, every = 1000) {
   const [now, setNow] = useState(() => Date.now() / 1000);

@@ -1,5 +1,5 @@
 // What runs now, and how it has been going.
-import { useEffect, useMemo } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { get } from "../api.js";
 import { Empty, Failure, Header, Loaded, Tile, Tiles } from "../parts/basics.jsx";
 import { buckets, isError, quantile } from "../parts/buckets.js";
@@ -8,22 +8,20 @@ import { useRunning } from "../parts/running.js";
 import { useRun } from "../parts/run.jsx";
 import { Plain } from "../parts/text.jsx";
 import { Tokens } from "../parts/tokens.jsx";
-import { may, to, useLoad, useNow, useWho } from "../state.js";
+import { may, to, useCalmly, useLoad, useNow, useWho } from "../state.js";
 import { compact, count, many, ms, shortId } from "../words.js";
 
 const SAMPLE = 1000;
-const SETTLE = 400;
 
 export function Overview() {
   const who = useWho();
   const { running, lastEnded, error } = useRunning();
   const list = useLoad((signal) => get(`executions?limit=${SAMPLE}`, signal), []);
   const stats = useLoad((signal) => (may(who, "read", "admin") ? get("stats", signal) : Promise.resolve(null)), []);
-  useEffect(() => {
-    if (lastEnded === null) return undefined;
-    const timer = setTimeout(() => [list.again(), stats.again()], SETTLE); // many may end at once
-    return () => clearTimeout(timer);
-  }, [lastEnded]);
+  useCalmly(lastEnded, () => {
+    list.again();
+    stats.again();
+  });
   return (
     <>
       <Header title="Now" lead="What runs, and how it has been going." />
