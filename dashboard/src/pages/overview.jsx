@@ -90,12 +90,12 @@ function Running({ execution }) {
 }
 
 const RUNS = [
-  { label: "executions", color: "--bar", look: "all", bars: true },
-  { label: "errors", color: "--bad", look: "bad", bars: true },
+  { label: "executions", color: "--bar", bars: true },
+  { label: "errors", color: "--bad", bars: true },
 ];
 const TIMES = [
-  { label: "median", color: "--accent", look: "accent", points: true },
-  { label: "95th percentile", color: "--quiet", look: "quiet", points: true },
+  { label: "median", color: "--accent", points: true },
+  { label: "95th percentile", color: "--quiet", points: true },
 ];
 
 function Trend({ ended, stats }) {

@@ -33,13 +33,6 @@ export function Chart({ title, summary, series, values, unit, step }) {
         <strong>{title}</strong> <span class="quiet">{summary}</span>
       </figcaption>
       <div ref={box} role="img" aria-label={`${title}: ${summary}`} />
-      <ul class="legend" aria-hidden="true">
-        {series.map((one) => (
-          <li key={one.label} class={one.look}>
-            {one.label}
-          </li>
-        ))}
-      </ul>
     </figure>
   );
 }
@@ -51,21 +44,22 @@ function options(series, unit, step, width) {
   return {
     width,
     height: HEIGHT,
-    legend: { show: false },
-    cursor: { drag: { x: false, y: false }, points: { show: false } },
+    cursor: { drag: { x: false, y: false }, y: false, points: { show: false } },
+    legend: { markers: { width: 0, fill: (_plot, place) => css(series[place - 1]?.color) } },
     scales: { x: { range: (_plot, low, high) => [low - step / 2, high + step / 2] }, y: { range: (_plot, _low, high) => [0, Math.max(high * 1.1, 1)] } },
     axes: [
       { ...axis, grid: { show: false }, space: 64, size: 28, values: (_plot, ticks) => ticks.map(when) },
       { ...axis, size: 60, incrs: STEPS, values: (_plot, ticks) => ticks.map(unit) },
     ],
-    series: [{}, ...series.map(drawn)],
+    series: [{ label: "Time", value: (_plot, time) => (time ? when(time) : "–") }, ...series.map((one) => drawn(one, unit))],
   };
 }
 
-function drawn({ label, color, bars, points }) {
+function drawn({ label, color, bars, points }, unit) {
   const stroke = css(color);
+  const value = (_plot, found) => (found === null || found === undefined ? "–" : unit(found));
   if (bars) {
-    return { label, stroke, fill: stroke, width: 0, points: { show: false }, paths: uPlot.paths.bars({ size: [0.7, 24] }) };
+    return { label, value, stroke, fill: stroke, width: 0, points: { show: false }, paths: uPlot.paths.bars({ size: [0.7, 24] }) };
   }
-  return { label, stroke, width: 2, points: { show: points, size: 6, fill: stroke }, spanGaps: true };
+  return { label, value, stroke, width: 2, points: { show: points, size: 6, fill: stroke }, spanGaps: true };
 }
