@@ -29,8 +29,8 @@ export function useRoute() {
 
 export const to = (...words) => `#/${words.map((word) => encodeURIComponent(word)).join("/")}`;
 
-/** Load something; `every` loads it again, as long as anybody looks at the tab. */
-export function useLoad(load, wants, { every = 0 } = {}) {
+/** Load something; `every` loads it again, as long as anybody looks at the tab; so does another `round`. */
+export function useLoad(load, wants, { every = 0, round: asked = 0 } = {}) {
   const [state, setState] = useState({ value: undefined, error: null, loading: true });
   const [round, setRound] = useState(0);
   const latest = useRef(load);
@@ -49,7 +49,7 @@ export function useLoad(load, wants, { every = 0 } = {}) {
       stop.abort();
       clearInterval(timer);
     };
-  }, [...wants, round, every]);
+  }, [...wants, round, asked, every]);
   return { ...state, again: useCallback(() => setRound((count) => count + 1), []) };
 }
 

@@ -1,8 +1,9 @@
 // What runs now, and how it has been going.
-import { useMemo } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { get } from "../api.js";
 import { Empty, Failure, Header, Loaded, Tile, Tiles } from "../parts/basics.jsx";
 import { buckets, isError, quantile } from "../parts/buckets.js";
+import { Calls } from "../parts/calls.jsx";
 import { Chart } from "../parts/chart.jsx";
 import { useRunning } from "../parts/running.js";
 import { useRun } from "../parts/run.jsx";
@@ -16,17 +17,21 @@ const SAMPLE = 1000;
 export function Overview() {
   const who = useWho();
   const { running, lastEnded, error } = useRunning();
+  const [round, setRound] = useState(0);
   const list = useLoad((signal) => get(`executions?limit=${SAMPLE}`, signal), []);
   const stats = useLoad((signal) => (may(who, "read", "admin") ? get("stats", signal) : Promise.resolve(null)), []);
   useCalmly(lastEnded, () => {
     list.again();
     stats.again();
+    setRound((count) => count + 1);
   });
   return (
     <>
       <Header title="Now" lead="What runs, and how it has been going." />
       <Failure error={error} />
       <Loaded of={list}>{({ executions }) => <Sections running={running || []} executions={executions} stats={stats.value} />}</Loaded>
+      {stats.value && <Calls round={round} />}
+      {stats.value && <Tokens tokens={stats.value.tokens} />}
     </>
   );
 }
@@ -51,7 +56,6 @@ function Sections({ running, executions, stats }) {
         )}
       </section>
       {ended.length > 0 && <Trend ended={ended} stats={stats} />}
-      {stats && <Tokens tokens={stats.tokens} />}
     </>
   );
 }

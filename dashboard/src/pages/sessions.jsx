@@ -7,7 +7,7 @@ import { may, to, useAction, useLoad, useWho } from "../state.js";
 import { left } from "../words.js";
 
 const COLUMNS = [
-  { name: "Session", cell: (row) => <a href={to("sessions", row.name)}>{row.name}</a> },
+  { name: "Session", cell: (row) => <a href={to("sessions", row.id)}>{row.name}</a> },
   { name: "Last used", cell: (row) => <Time at={row.used} /> },
   { name: "Kept", cell: (row) => left(row.expires - Date.now() / 1000) },
   { name: "Caller", wide: true, cell: (row) => row.caller },
@@ -44,7 +44,7 @@ export function Session({ name }) {
   return (
     <>
       <p class="crumbs"><a href={to("sessions")}>Sessions</a></p>
-      <Header title={name}>
+      <Header title={found.value?.name || name}>
         {found.value && may(who, "execute") && <Sure label="End session" ask="End it, with its files" onConfirm={end.run} disabled={end.busy} />}
       </Header>
       <Failure error={end.error} />

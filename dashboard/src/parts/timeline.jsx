@@ -10,6 +10,8 @@ export const fromRecord = (calls) =>
     arguments: call.arguments, error: call.error, bytes: call.bytes, rule: call.rule,
   }));
 
+const MOST = 200; // calls that are drawn
+
 const percent = (part, whole) => `${Math.max(0, Math.min(100, (100 * part) / whole))}%`;
 
 export function Timeline({ calls, now }) {
@@ -21,7 +23,7 @@ export function Timeline({ calls, now }) {
   return (
     <>
       <ol class="timeline" aria-label={`${calls.length} tool calls over ${ms(span * 1000)}`}>
-        {sorted.map((call) => (
+        {sorted.slice(0, MOST).map((call) => (
           <Call key={call.id} call={call} first={first} span={span} now={now} />
         ))}
       </ol>
@@ -29,6 +31,7 @@ export function Timeline({ calls, now }) {
         <span>0</span>
         <span>{ms(span * 1000)}</span>
       </p>
+      {sorted.length > MOST && <p class="quiet">{count(sorted.length - MOST)} more are in the audit.</p>}
     </>
   );
 }

@@ -1,14 +1,20 @@
 """What the pages ask the public API for, beyond what other clients did: who I am, what runs now, what one execution did."""
 
+import asyncio
 import json
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import httpx2 as httpx
 import pytest
+from fastapi import FastAPI
 
-from tests.e2e.http.conftest import Service
+from gristmill.serve.http import router
+from gristmill.testing import fake_runtime
+from tests.e2e.http.conftest import Service, local_config
 from tests.e2e.http.test_mcp import call
 
 WAITS = "import os, time\nprint('begun', flush=True)\nwhile not os.path.exists('go'): time.sleep(0.01)\n'gone'"
@@ -140,6 +146,21 @@ def test_tools_tell_what_their_definitions_cost(service: Service) -> None:
     assert {tool["name"]: tool["tokens"] > 0 for tool in tools} == {"find": True, "send": True}
     assert sum(tool["tokens"] for tool in tools) == server["tokens"]
     assert one["tokens"] == next(tool["tokens"] for tool in tools if tool["name"] == "find")
+
+
+def test_a_tool_is_found_whatever_its_name_holds(tmp_path: Path) -> None:
+    name = "<b>list</b>/all"
+
+    async def run() -> dict[str, Any]:
+        config = local_config(tmp_path)
+        async with fake_runtime(config, tools={f"crm.{name}": lambda: None}, serving=True) as runtime:
+            app = FastAPI()
+            app.include_router(router(runtime))
+            transport = httpx.ASGITransport(app=app, client=("127.0.0.1", 1))
+            async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+                return (await client.get(f"/tools/crm/{quote(name, safe='')}")).json()
+
+    assert asyncio.run(run())["name"] == name
 
 
 def test_events_of_a_run_say_when_they_were(service: Service) -> None:

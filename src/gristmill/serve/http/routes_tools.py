@@ -44,7 +44,7 @@ def add_tools(routes: APIRouter, door: Door) -> None:
         found, tokens = await door.runtime.list_tools(server), await door.runtime.definition_tokens()
         return [_view(tool, tokens=tokens.get(tool.key)) for tool in found]
 
-    @routes.get("/tools/{server}/{tool}", tags=["tools"])
+    @routes.get("/tools/{server}/{tool:path}", tags=["tools"])
     async def tool(server: Part, tool: Part, who: Annotated[Principal, SEE]) -> ToolView:
         """One tool in full, with source to read."""
         found = await door.runtime.describe(f"{server}.{tool}", caller=who.caller, tenant=who.tenant)
