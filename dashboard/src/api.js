@@ -50,7 +50,7 @@ export const raw = (where, signal) => send(where, { signal });
 /** Server-sent events with our header, which `EventSource` cannot send; a broken stream is taken up where it broke. */
 export async function listen(where, hear, signal) {
   let last = null;
-  for (let tries = 0; tries < RETRIES && !signal.aborted; ) {
+  for (let tries = 0; tries < RETRIES && !signal.aborted;) {
     try {
       const headers = last ? { "Last-Event-ID": last } : {};
       const { body } = await send(where, { headers, signal });

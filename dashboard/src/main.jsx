@@ -5,7 +5,7 @@ import { render } from "preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { get, onUnauthorized } from "./api.js";
 import { Failure } from "./parts/basics.jsx";
-import { DECIDED, to, useLoad, useRoute, Who } from "./state.js";
+import { DECIDED, may, to, useLoad, useRoute, Who } from "./state.js";
 import { Approval, Approvals } from "./pages/approvals.jsx";
 import { Audit } from "./pages/audit.jsx";
 import { Execution } from "./pages/execution.jsx";
@@ -19,21 +19,41 @@ import { Token } from "./pages/token.jsx";
 import { Tools } from "./pages/tools.jsx";
 
 const NAV = [
-  ["", "Now"], ["executions", "Executions"], ["approvals", "Approvals"], ["playground", "Playground"],
-  ["tools", "Tools"], ["sessions", "Sessions"], ["skills", "Skills"], ["audit", "Audit"],
+  ["", "Now"],
+  ["executions", "Executions"],
+  ["approvals", "Approvals"],
+  ["playground", "Playground"],
+  ["tools", "Tools"],
+  ["sessions", "Sessions"],
+  ["skills", "Skills"],
+  ["audit", "Audit"],
 ];
 
-function page([first = "", second, third]) {
+function page([first = "", second, third], who) {
   switch (first) {
-    case "": return <Overview />;
-    case "executions": return second ? <Execution key={second} id={second} /> : <Executions />;
-    case "playground": return <Playground />;
-    case "tools": return third ? <Tool server={second} name={third} /> : second ? <Server name={second} /> : <Tools />;
-    case "sessions": return second ? <Session name={second} /> : <Sessions />;
-    case "skills": return second ? <Skill key={second} name={second} /> : <Skills />;
-    case "approvals": return second ? <Approval id={second} /> : <Approvals />;
-    case "audit": return <Audit />;
-    default: return <p>There is no such page. <a href="#/">Begin at the beginning.</a></p>;
+    case "":
+      // Whoever may only decide begins with what there is to decide.
+      return may(who, "execute", "read", "admin") ? <Overview /> : <Approvals />;
+    case "executions":
+      return second ? <Execution key={second} id={second} /> : <Executions />;
+    case "playground":
+      return <Playground />;
+    case "tools":
+      return third ? <Tool server={second} name={third} /> : second ? <Server name={second} /> : <Tools />;
+    case "sessions":
+      return second ? <Session name={second} /> : <Sessions />;
+    case "skills":
+      return second ? <Skill key={second} name={second} /> : <Skills />;
+    case "approvals":
+      return second ? <Approval id={second} /> : <Approvals />;
+    case "audit":
+      return <Audit />;
+    default:
+      return (
+        <p>
+          There is no such page. <a href="#/">Begin at the beginning.</a>
+        </p>
+      );
   }
 }
 
@@ -59,10 +79,25 @@ function App() {
   const asks = locked || route[0] === "token";
   return (
     <Who.Provider value={who.value || null}>
-      <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); document.getElementById("main").focus(); }}>Skip to the page</a>
+      <a
+        class="skip"
+        href="#main"
+        onClick={(event) => {
+          event.preventDefault();
+          document.getElementById("main").focus();
+        }}
+      >
+        Skip to the page
+      </a>
       <Nav here={route[0] || ""} who={who.value} />
       <main id="main" tabIndex={-1}>
-        {asks ? <Token key={round} needed={locked} changed={changed} /> : who.value ? <div key={round}>{page(route)}</div> : <Failure error={who.error} />}
+        {asks ? (
+          <Token key={round} needed={locked} changed={changed} />
+        ) : who.value ? (
+          <div key={round}>{page(route, who.value)}</div>
+        ) : (
+          <Failure error={who.error} />
+        )}
       </main>
     </Who.Provider>
   );
@@ -73,8 +108,12 @@ function Nav({ here, who }) {
   useEffect(() => setOpen(false), [here]);
   return (
     <header class="side">
-      <a class="name" href="#/">Gristmill</a>
-      <button type="button" class="menu plain" aria-expanded={open} aria-controls="nav" onClick={() => setOpen(!open)}>Menu</button>
+      <a class="name" href="#/">
+        Gristmill
+      </a>
+      <button type="button" class="menu plain" aria-expanded={open} aria-controls="nav" onClick={() => setOpen(!open)}>
+        Menu
+      </button>
       <nav id="nav" class={open ? "open" : ""} aria-label="Pages">
         <ul>
           {NAV.map(([name, title]) => (
@@ -85,7 +124,17 @@ function Nav({ here, who }) {
             </li>
           ))}
         </ul>
-        {who && <p class="who"><span>You are {who.name}, of the tenant {who.tenant}.</span><a href={to("token")}>Change token</a><span>version {who.version}, {who.isolation}</span></p>}
+        {who && (
+          <p class="who">
+            <span>
+              You are {who.name}, of the tenant {who.tenant}.
+            </span>
+            <a href={to("token")}>Change token</a>
+            <span>
+              version {who.version}, {who.isolation}
+            </span>
+          </p>
+        )}
       </nav>
     </header>
   );
@@ -99,7 +148,11 @@ function Waiting() {
     addEventListener(DECIDED, list.again);
     return () => removeEventListener(DECIDED, list.again);
   }, [list.again]);
-  return waiting ? <span class="badge accent" aria-label={`${waiting} waiting`}>{waiting}</span> : null;
+  return waiting ? (
+    <span class="badge accent" aria-label={`${waiting} waiting`}>
+      {waiting}
+    </span>
+  ) : null;
 }
 
 render(<App />, document.getElementById("app"));

@@ -10,7 +10,9 @@ export function ms(value) {
   if (value === null || value === undefined) return "–";
   if (value < 10) return `${Number(value.toFixed(1))} ms`;
   if (value < 1000) return `${Math.round(value)} ms`;
-  return value < 60_000 ? `${(value / 1000).toFixed(1)} s` : `${Math.floor(value / 60_000)} min ${Math.round((value % 60_000) / 1000)} s`;
+  return value < 60_000
+    ? `${(value / 1000).toFixed(1)} s`
+    : `${Math.floor(value / 60_000)} min ${Math.round((value % 60_000) / 1000)} s`;
 }
 
 export function bytes(value) {
@@ -22,7 +24,13 @@ export function bytes(value) {
 }
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
-const day = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+const day = new Intl.DateTimeFormat(undefined, {
+  month: "short",
+  day: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
+  hourCycle: "h23",
+});
 export const full = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 
 export function when(seconds) {

@@ -17,24 +17,35 @@ export function Audit() {
     return (
       <>
         <Header title="Audit" />
-        <p class="callout">The record of the tenant needs a token with the scope <code>read</code>. <a href={to("token")}>Use another token</a></p>
+        <p class="callout">
+          The record of the tenant needs a token with the scope <code>read</code>. <a href={to("token")}>Use another token</a>
+        </p>
       </>
     );
   }
   const set = (name) => (event) => setAsked({ ...asked, [name]: event.currentTarget.value.trim() });
   return (
     <>
-      <Header title="Audit" lead="Every execution, call, search, refusal and decision, the newest first, each sealed to the one before." />
+      <Header
+        title="Audit"
+        lead="Every execution, call, search, refusal and decision, the newest first, each sealed to the one before."
+      />
       <Verify isOperator={who.is_operator} />
       <form class="filters" onSubmit={(event) => event.preventDefault()}>
         <Field label="Kind">
           <select value={asked.kind} onChange={set("kind")}>
             <option value="">any</option>
-            {KINDS.map((kind) => <option key={kind} value={kind}>{kind}</option>)}
+            {KINDS.map((kind) => (
+              <option key={kind} value={kind}>
+                {kind}
+              </option>
+            ))}
           </select>
         </Field>
         {["tool", "status", "caller", "session"].map((name) => (
-          <Field key={name} label={name[0].toUpperCase() + name.slice(1)}><input value={asked[name]} placeholder="any" onChange={set(name)} /></Field>
+          <Field key={name} label={name[0].toUpperCase() + name.slice(1)}>
+            <input value={asked[name]} placeholder="any" onChange={set(name)} />
+          </Field>
         ))}
       </form>
       <Records key={JSON.stringify(asked)} asked={asked} />
@@ -45,13 +56,26 @@ export function Audit() {
 function Verify({ isOperator }) {
   const [told, setTold] = useState(null);
   const verify = useAction(async () => setTold(await get("audit/verify")));
-  if (!isOperator) return <p class="quiet">Verifying the chain is for the operator of the whole service (<code>admin</code> of the tenant <code>local</code>).</p>;
+  if (!isOperator)
+    return (
+      <p class="quiet">
+        Verifying the chain is for the operator of the whole service (<code>admin</code> of the tenant <code>local</code>).
+      </p>
+    );
   return (
     <div class="verify">
-      <button type="button" disabled={verify.busy} onClick={verify.run}>{verify.busy ? "Verifying …" : "Verify the chain"}</button>
+      <button type="button" disabled={verify.busy} onClick={verify.run}>
+        {verify.busy ? "Verifying …" : "Verify the chain"}
+      </button>
       <span role="status">
-        {told && (told.ok ? <span class="good-text">Whole: {count(told.records)} records, none missing or changed.</span>
-          : <span class="bad-text">Broken at record {told.first_bad}: {told.reason}</span>)}
+        {told &&
+          (told.ok ? (
+            <span class="good-text">Whole: {count(told.records)} records, none missing or changed.</span>
+          ) : (
+            <span class="bad-text">
+              Broken at record {told.first_bad}: {told.reason}
+            </span>
+          ))}
       </span>
       <Failure error={verify.error} />
     </div>
@@ -70,12 +94,25 @@ function Records({ asked }) {
       {(page) => {
         const rows = [...page.records, ...older.rows];
         const next = older.next === undefined ? page.next : older.next;
-        if (!rows.length) return <Empty title="No record fits."><p>Records are made by executions, calls, searches and decisions, and by whatever was refused.</p></Empty>;
+        if (!rows.length)
+          return (
+            <Empty title="No record fits.">
+              <p>Records are made by executions, calls, searches and decisions, and by whatever was refused.</p>
+            </Empty>
+          );
         return (
           <>
-            <ol class="records">{rows.map((row) => <Record key={row.seq} row={row} />)}</ol>
+            <ol class="records">
+              {rows.map((row) => (
+                <Record key={row.seq} row={row} />
+              ))}
+            </ol>
             <Failure error={more.error} />
-            {next && <button type="button" class="plain" disabled={more.busy} onClick={() => more.run(next)}>Older</button>}
+            {next && (
+              <button type="button" class="plain" disabled={more.busy} onClick={() => more.run(next)}>
+                Older
+              </button>
+            )}
           </>
         );
       }}
@@ -97,7 +134,11 @@ function Record({ row }) {
           <Time at={row.time} />
         </summary>
         <Json value={row} label={`Record ${row.seq}`} />
-        {execution && <p><a href={to("executions", execution.split("/")[0])}>The execution</a></p>}
+        {execution && (
+          <p>
+            <a href={to("executions", execution.split("/")[0])}>The execution</a>
+          </p>
+        )}
       </details>
     </li>
   );

@@ -13,9 +13,13 @@ export function Execution({ id }) {
   const found = useLoad((signal) => get(`executions/${path(id)}`, signal), [id]);
   return (
     <>
-      <p class="crumbs"><a href={to("executions")}>Executions</a></p>
+      <p class="crumbs">
+        <a href={to("executions")}>Executions</a>
+      </p>
       <Loaded of={found}>
-        {(execution) => (execution.status === "running" ? <Live execution={execution} again={found.again} /> : <Ended execution={execution} />)}
+        {(execution) =>
+          execution.status === "running" ? <Live execution={execution} again={found.again} /> : <Ended execution={execution} />
+        }
       </Loaded>
     </>
   );
@@ -37,7 +41,14 @@ function Live({ execution, again }) {
         {may(who, "execute") && <Sure label="Cancel" ask="Cancel it" onConfirm={cancel.run} disabled={run.done} />}
       </Header>
       <Failure error={cancel.error || run.error} />
-      <Facts of={{ Status: <Status value="running" />, Began: <Time at={execution.time} />, Session: <Session name={execution.session} />, Caller: execution.caller }} />
+      <Facts
+        of={{
+          Status: <Status value="running" />,
+          Began: <Time at={execution.time} />,
+          Session: <Session name={execution.session} />,
+          Caller: execution.caller,
+        }}
+      />
       {execution.code && (
         <section>
           <h2>Code</h2>
@@ -74,11 +85,19 @@ function Ended({ execution }) {
         )}
       </Header>
       <Failure error={resume.error} />
-      {outcome ? <OutcomeFacts outcome={outcome} /> : <Facts of={{ Status: <Status value={execution.status} />, Took: ms(execution.ms) }} />}
+      {outcome ? (
+        <OutcomeFacts outcome={outcome} />
+      ) : (
+        <Facts of={{ Status: <Status value={execution.status} />, Took: ms(execution.ms) }} />
+      )}
       <Facts of={{ Session: <Session name={execution.session} />, Caller: execution.caller, Id: <code>{execution.id}</code> }} />
       <section>
         <h2>Code</h2>
-        {execution.code ? <Code text={execution.code} /> : <p class="quiet">The code is not on record: without masks only its hash is kept.</p>}
+        {execution.code ? (
+          <Code text={execution.code} />
+        ) : (
+          <p class="quiet">The code is not on record: without masks only its hash is kept.</p>
+        )}
       </section>
       <section>
         <h2>Output</h2>
@@ -87,12 +106,17 @@ function Ended({ execution }) {
         ) : (
           <Empty title="The output is no longer kept.">
             <p>
-              Outcomes stay for <code>serve.kept_seconds</code> after the end, and only while the service runs; the record keeps code and calls.
+              Outcomes stay for <code>serve.kept_seconds</code> after the end, and only while the service runs; the record keeps
+              code and calls.
             </p>
           </Empty>
         )}
       </section>
-      {outcome ? <OutcomeBody outcome={outcome} /> : execution.error && <Plain text={execution.error} label="Error" className="bad" />}
+      {outcome ? (
+        <OutcomeBody outcome={outcome} />
+      ) : (
+        execution.error && <Plain text={execution.error} label="Error" className="bad" />
+      )}
       <section>
         <h2>Tool calls</h2>
         <Timeline calls={fromRecord(execution.calls || [])} now={execution.time} />

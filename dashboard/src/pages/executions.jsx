@@ -10,7 +10,14 @@ const STATUSES = ["running", "ok", "failed", "refused", "limited", "crashed", "a
 const PAGE = 50;
 
 const COLUMNS = [
-  { name: "Execution", cell: (row) => <a href={to("executions", row.id)}><code>{shortId(row.id)}</code></a> },
+  {
+    name: "Execution",
+    cell: (row) => (
+      <a href={to("executions", row.id)}>
+        <code>{shortId(row.id)}</code>
+      </a>
+    ),
+  },
   { name: "Status", cell: (row) => <Status value={row.status} /> },
   { name: "Began", cell: (row) => <Time at={row.time} /> },
   { name: "Took", right: true, cell: (row) => ms(row.ms ?? row.outcome?.execution_time_ms) },
@@ -30,15 +37,23 @@ export function Executions() {
           <select value={asked.status} onChange={(event) => setAsked({ ...asked, status: event.currentTarget.value })}>
             <option value="">any</option>
             {STATUSES.map((one) => (
-              <option key={one} value={one}>{one.replaceAll("_", " ")}</option>
+              <option key={one} value={one}>
+                {one.replaceAll("_", " ")}
+              </option>
             ))}
           </select>
         </Field>
         <Field label="Session">
-          <input value={asked.session} placeholder="any" onChange={(event) => setAsked({ ...asked, session: event.currentTarget.value.trim() })} />
+          <input
+            value={asked.session}
+            placeholder="any"
+            onChange={(event) => setAsked({ ...asked, session: event.currentTarget.value.trim() })}
+          />
         </Field>
       </form>
-      <Loaded of={list}>{(page) => <Found key={where()} page={page} where={where} filtered={asked.status || asked.session} />}</Loaded>
+      <Loaded of={list}>
+        {(page) => <Found key={where()} page={page} where={where} filtered={asked.status || asked.session} />}
+      </Loaded>
     </>
   );
 }
@@ -56,7 +71,13 @@ function Found({ page, where, filtered }) {
     return (
       <Empty title={filtered ? "Nothing fits." : "Nothing has run yet."}>
         <p>
-          {filtered ? "Loosen the filter above." : <>Run something in the <a href={to("playground")}>playground</a>, or let an agent call <code>execute_code</code>.</>}
+          {filtered ? (
+            "Loosen the filter above."
+          ) : (
+            <>
+              Run something in the <a href={to("playground")}>playground</a>, or let an agent call <code>execute_code</code>.
+            </>
+          )}
         </p>
       </Empty>
     );

@@ -29,7 +29,9 @@ export function Overview() {
     <>
       <Header title="Now" lead="What runs, and how it has been going." />
       <Failure error={error} />
-      <Loaded of={list}>{({ executions }) => <Sections running={running || []} executions={executions} stats={stats.value} />}</Loaded>
+      <Loaded of={list}>
+        {({ executions }) => <Sections running={running || []} executions={executions} stats={stats.value} />}
+      </Loaded>
       {stats.value && <Calls round={round} />}
       {stats.value && <Tokens tokens={stats.value.tokens} />}
     </>
@@ -44,7 +46,9 @@ function Sections({ running, executions, stats }) {
         <h2 id="running">
           Running <span class="badge">{running.length}</span>
         </h2>
-        <p class="unseen" role="status">{many(running.length, "execution")} running</p>
+        <p class="unseen" role="status">
+          {many(running.length, "execution")} running
+        </p>
         {running.length ? (
           <ul class="cards">
             {running.map((one) => (
@@ -82,7 +86,9 @@ function Running({ execution }) {
     <li class="card">
       <p class="card-head">
         <a href={to("executions", execution.id)}>{shortId(execution.id)}</a>
-        <span class="quiet">{execution.session || "no session"} · {execution.caller}</span>
+        <span class="quiet">
+          {execution.session || "no session"} · {execution.caller}
+        </span>
         <span class="clock">{ms(Math.max(0, now - execution.time) * 1000)}</span>
       </p>
       <p class="doing">
@@ -107,7 +113,10 @@ function Trend({ ended, stats }) {
   const found = useMemo(() => buckets(ended), [key]);
   const counts = useMemo(() => [found.times, found.all, found.errors], [found]);
   const times = useMemo(() => [found.times, found.median, found.slow], [found]);
-  const sorted = ended.map((one) => one.ms).filter((one) => typeof one === "number").sort((a, b) => a - b);
+  const sorted = ended
+    .map((one) => one.ms)
+    .filter((one) => typeof one === "number")
+    .sort((a, b) => a - b);
   const errors = ended.filter(isError).length;
   const [median, slow] = [quantile(sorted, 0.5), quantile(sorted, 0.95)];
   const share = `${((100 * errors) / ended.length).toFixed(errors ? 1 : 0)} %`;
@@ -119,11 +128,27 @@ function Trend({ ended, stats }) {
         <Tile label="Median time" value={ms(median)} />
         <Tile label="95th percentile" value={ms(slow)} />
         {stats && <Tile label="At work" value={count(stats.running)} note={`${count(stats.waiting)} waiting`} />}
-        {stats && <Tile label="Calls on record" value={compact(stats.tokens.calls)} note={`${count(stats.tokens.searches)} × searched`} />}
+        {stats && (
+          <Tile label="Calls on record" value={compact(stats.tokens.calls)} note={`${count(stats.tokens.searches)} × searched`} />
+        )}
       </Tiles>
       <div class="charts">
-        <Chart title="Executions" summary={`${count(ended.length)}, ${many(errors, "error")}`} series={RUNS} values={counts} unit={compact} step={found.step} />
-        <Chart title="Time" summary={`median ${ms(median)}, 95th percentile ${ms(slow)}`} series={TIMES} values={times} unit={ms} step={found.step} />
+        <Chart
+          title="Executions"
+          summary={`${count(ended.length)}, ${many(errors, "error")}`}
+          series={RUNS}
+          values={counts}
+          unit={compact}
+          step={found.step}
+        />
+        <Chart
+          title="Time"
+          summary={`median ${ms(median)}, 95th percentile ${ms(slow)}`}
+          series={TIMES}
+          values={times}
+          unit={ms}
+          step={found.step}
+        />
       </div>
     </section>
   );

@@ -16,15 +16,24 @@ export function Server({ name }) {
   const tools = useLoad((signal) => get(`tools/${path(name)}`, signal), [name]);
   return (
     <>
-      <p class="crumbs"><a href={to("tools")}>Tools</a></p>
+      <p class="crumbs">
+        <a href={to("tools")}>Tools</a>
+      </p>
       <Loaded of={tools}>
         {(rows) => (
           <>
-            <Header title={name} lead={`${many(rows.length, "tool")}, ${count(rows.reduce((sum, row) => sum + (row.tokens || 0), 0))} tokens of definitions`} />
+            <Header
+              title={name}
+              lead={`${many(rows.length, "tool")}, ${count(rows.reduce((sum, row) => sum + (row.tokens || 0), 0))} tokens of definitions`}
+            />
             {rows.length ? (
               <Table caption={`Tools of ${name}`} columns={COLUMNS} rows={rows} id={(row) => row.key} />
             ) : (
-              <Empty title="No tools are known yet."><p>The server has not been listed; <code>gristmill doctor</code> says why.</p></Empty>
+              <Empty title="No tools are known yet.">
+                <p>
+                  The server has not been listed; <code>gristmill doctor</code> says why.
+                </p>
+              </Empty>
             )}
           </>
         )}
@@ -37,16 +46,33 @@ export function Tool({ server, name }) {
   const tool = useLoad((signal) => get(`tools/${path(server, name)}`, signal), [server, name]);
   return (
     <>
-      <p class="crumbs"><a href={to("tools")}>Tools</a> / <a href={to("tools", server)}>{server}</a></p>
+      <p class="crumbs">
+        <a href={to("tools")}>Tools</a> / <a href={to("tools", server)}>{server}</a>
+      </p>
       <Header title={name} />
       <Loaded of={tool}>
         {(found) => (
           <>
             <p class="prose">{found.description || "It has no description."}</p>
-            <Facts of={{ Key: <code>{found.key}</code>, Title: found.title, Tokens: count(found.tokens), ...hints(found.annotations) }} />
-            {found.text && <section><h2>As code sees it</h2><Code text={found.text} label="Source" /></section>}
-            <section><h2>Input</h2><Json value={found.input_schema} label="Input schema" /></section>
-            {found.output_schema && <section><h2>Output</h2><Json value={found.output_schema} label="Output schema" /></section>}
+            <Facts
+              of={{ Key: <code>{found.key}</code>, Title: found.title, Tokens: count(found.tokens), ...hints(found.annotations) }}
+            />
+            {found.text && (
+              <section>
+                <h2>As code sees it</h2>
+                <Code text={found.text} label="Source" />
+              </section>
+            )}
+            <section>
+              <h2>Input</h2>
+              <Json value={found.input_schema} label="Input schema" />
+            </section>
+            {found.output_schema && (
+              <section>
+                <h2>Output</h2>
+                <Json value={found.output_schema} label="Output schema" />
+              </section>
+            )}
           </>
         )}
       </Loaded>
@@ -56,4 +82,8 @@ export function Tool({ server, name }) {
 
 /** What the server claims about the tool. */
 const hints = (annotations) =>
-  Object.fromEntries(Object.entries(annotations).filter(([, value]) => typeof value !== "object").map(([name, value]) => [name, String(value)]));
+  Object.fromEntries(
+    Object.entries(annotations)
+      .filter(([, value]) => typeof value !== "object")
+      .map(([name, value]) => [name, String(value)]),
+  );

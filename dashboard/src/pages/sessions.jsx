@@ -25,7 +25,10 @@ export function Sessions() {
             <Table caption="Sessions" columns={COLUMNS} rows={rows} />
           ) : (
             <Empty title="There is no session.">
-              <p>One begins with its first execution: give a name as <code>session</code>, for example in the <a href={to("playground")}>playground</a>.</p>
+              <p>
+                One begins with its first execution: give a name as <code>session</code>, for example in the{" "}
+                <a href={to("playground")}>playground</a>.
+              </p>
             </Empty>
           )
         }
@@ -43,9 +46,13 @@ export function Session({ name }) {
   });
   return (
     <>
-      <p class="crumbs"><a href={to("sessions")}>Sessions</a></p>
+      <p class="crumbs">
+        <a href={to("sessions")}>Sessions</a>
+      </p>
       <Header title={found.value?.name || name}>
-        {found.value && may(who, "execute") && <Sure label="End session" ask="End it, with its files" onConfirm={end.run} disabled={end.busy} />}
+        {found.value && may(who, "execute") && (
+          <Sure label="End session" ask="End it, with its files" onConfirm={end.run} disabled={end.busy} />
+        )}
       </Header>
       <Failure error={end.error} />
       <Loaded of={found}>
@@ -53,8 +60,11 @@ export function Session({ name }) {
           <>
             <Facts
               of={{
-                Caller: session.caller, Opened: <Time at={session.created} />, "Last used": <Time at={session.used} />,
-                Kept: left(session.expires - Date.now() / 1000), Id: <code>{session.id}</code>,
+                Caller: session.caller,
+                Opened: <Time at={session.created} />,
+                "Last used": <Time at={session.used} />,
+                Kept: left(session.expires - Date.now() / 1000),
+                Id: <code>{session.id}</code>,
               }}
             />
             <Files session={name} mayChange={may(who, "execute")} />

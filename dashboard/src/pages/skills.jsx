@@ -15,7 +15,8 @@ const COLUMNS = [
   { name: "Requires", wide: true, cell: (row) => row.requires.join(", ") || "–" },
 ];
 
-const EXAMPLE = 'from skills import save\n\ndef double(n: int) -> int:\n    """Twice a number."""\n    return n * 2\n\nsave(double, tests="assert double(2) == 4", level="user")';
+const EXAMPLE =
+  'from skills import save\n\ndef double(n: int) -> int:\n    """Twice a number."""\n    return n * 2\n\nsave(double, tests="assert double(2) == 4", level="user")';
 
 export function Skills() {
   const list = useLoad((signal) => get("skills", signal), []);
@@ -47,9 +48,13 @@ export function Skill({ name }) {
   });
   return (
     <>
-      <p class="crumbs"><a href={to("skills")}>Skills</a></p>
+      <p class="crumbs">
+        <a href={to("skills")}>Skills</a>
+      </p>
       <Header title={name}>
-        {skill.value && may(who, "execute") && <Sure label="Forget" ask="Forget every version" onConfirm={() => forget.run(skill.value.level)} />}
+        {skill.value && may(who, "execute") && (
+          <Sure label="Forget" ask="Forget every version" onConfirm={() => forget.run(skill.value.level)} />
+        )}
       </Header>
       <Failure error={forget.error} />
       <Loaded of={skill}>
@@ -57,12 +62,25 @@ export function Skill({ name }) {
           <>
             <Facts
               of={{
-                Version: found.version, Tested: found.tested ? "yes" : "no", For: found.level, Caller: found.caller,
-                Saved: <Time at={found.created} />, Requires: found.requires.join(", ") || "nothing", Hash: <code>{found.hash.slice(0, 12)}</code>,
+                Version: found.version,
+                Tested: found.tested ? "yes" : "no",
+                For: found.level,
+                Caller: found.caller,
+                Saved: <Time at={found.created} />,
+                Requires: found.requires.join(", ") || "nothing",
+                Hash: <code>{found.hash.slice(0, 12)}</code>,
               }}
             />
-            <section><h2>Source</h2><Code text={found.source} label="Source" /></section>
-            {found.tests && <section><h2>Tests</h2><Code text={found.tests} label="Tests" /></section>}
+            <section>
+              <h2>Source</h2>
+              <Code text={found.source} label="Source" />
+            </section>
+            {found.tests && (
+              <section>
+                <h2>Tests</h2>
+                <Code text={found.tests} label="Tests" />
+              </section>
+            )}
             <Versions name={name} versions={[...found.versions].sort((a, b) => b - a)} />
           </>
         )}
@@ -78,13 +96,6 @@ function Versions({ name, versions }) {
     [name, pair.old, pair.new],
   );
   const choose = (side) => (event) => setPair({ ...pair, [side]: Number(event.currentTarget.value) });
-  const Pick = ({ side, label }) => (
-    <Field label={label}>
-      <select value={pair[side]} onChange={choose(side)}>
-        {versions.map((version) => <option key={version} value={version}>version {version}</option>)}
-      </select>
-    </Field>
-  );
   return (
     <section aria-labelledby="versions">
       <h2 id="versions">What changed</h2>
@@ -93,12 +104,26 @@ function Versions({ name, versions }) {
       ) : (
         <>
           <div class="filters">
-            <Pick side="old" label="From" />
-            <Pick side="new" label="To" />
+            <Pick label="From" versions={versions} value={pair.old} onChange={choose("old")} />
+            <Pick label="To" versions={versions} value={pair.new} onChange={choose("new")} />
           </div>
-          <Loaded of={found}>{(told) => (told?.diff ? <Diff text={told.diff} /> : <p class="quiet">Nothing: both are the same.</p>)}</Loaded>
+          <Loaded of={found}>
+            {(told) => (told?.diff ? <Diff text={told.diff} /> : <p class="quiet">Nothing: both are the same.</p>)}
+          </Loaded>
         </>
       )}
     </section>
   );
 }
+
+const Pick = ({ label, versions, value, onChange }) => (
+  <Field label={label}>
+    <select value={value} onChange={onChange}>
+      {versions.map((version) => (
+        <option key={version} value={version}>
+          version {version}
+        </option>
+      ))}
+    </select>
+  </Field>
+);

@@ -13,7 +13,10 @@ export function Tools() {
   const servers = useLoad((signal) => get("tools", signal), [], { every: 5000 });
   return (
     <>
-      <Header title="Tools" lead="Every connected server, and what its definitions would cost a model that had them all in its context." />
+      <Header
+        title="Tools"
+        lead="Every connected server, and what its definitions would cost a model that had them all in its context."
+      />
       <Loaded of={servers}>{(rows) => <Servers rows={rows} />}</Loaded>
       <Search />
     </>
@@ -21,7 +24,17 @@ export function Tools() {
 }
 
 const COLUMNS = [
-  { name: "Server", cell: (row) => <><a href={to("tools", row.name)}>{row.name}</a><small class="narrow"><Remarks row={row} /></small></> },
+  {
+    name: "Server",
+    cell: (row) => (
+      <>
+        <a href={to("tools", row.name)}>{row.name}</a>
+        <small class="narrow">
+          <Remarks row={row} />
+        </small>
+      </>
+    ),
+  },
   { name: "State", cell: (row) => <Status value={row.state} /> },
   { name: "Tools", right: true, cell: (row) => count(row.tools) },
   { name: "Tokens", right: true, cell: (row) => count(row.tokens) },
@@ -30,7 +43,11 @@ const COLUMNS = [
 ];
 
 function Remarks({ row }) {
-  const told = [row.error, row.changed && `${row.changed} changed since accepted`, row.flagged && `${row.flagged} suspicious`].filter(Boolean);
+  const told = [
+    row.error,
+    row.changed && `${row.changed} changed since accepted`,
+    row.flagged && `${row.flagged} suspicious`,
+  ].filter(Boolean);
   return told.length ? <span class="bad-text clamp">{told.join(" · ")}</span> : <span class="quiet">{row.era || "–"}</span>;
 }
 
@@ -38,7 +55,9 @@ function Servers({ rows }) {
   if (!rows.length) {
     return (
       <Empty title="No server is connected.">
-        <p>Add one to <code>gristmill.toml</code>, or take over those that your MCP clients have:</p>
+        <p>
+          Add one to <code>gristmill.toml</code>, or take over those that your MCP clients have:
+        </p>
         <Plain text={"gristmill import\ngristmill tools"} label="Commands" />
       </Empty>
     );
@@ -65,38 +84,72 @@ function Search() {
   return (
     <section aria-labelledby="search">
       <h2 id="search">Search</h2>
-      <form class="filters" role="search" onSubmit={(event) => { event.preventDefault(); if (asked.query.trim()) search.run(); }}>
+      <form
+        class="filters"
+        role="search"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (asked.query.trim()) search.run();
+        }}
+      >
         <Field grow label="What should a tool do?">
           <input type="search" value={asked.query} placeholder="open invoices of a customer" onInput={set("query")} />
         </Field>
         <Field label="Detail">
           <select value={asked.detail_level} onChange={set("detail_level")}>
-            {Object.entries(LEVELS).map(([value, name]) => <option key={value} value={value}>{name}</option>)}
+            {Object.entries(LEVELS).map(([value, name]) => (
+              <option key={value} value={value}>
+                {name}
+              </option>
+            ))}
           </select>
         </Field>
         <Field label="At most">
           <select value={asked.limit} onChange={set("limit")}>
-            {[3, 5, 10, 20].map((one) => <option key={one} value={one}>{one}</option>)}
+            {[3, 5, 10, 20].map((one) => (
+              <option key={one} value={one}>
+                {one}
+              </option>
+            ))}
           </select>
         </Field>
-        <button type="submit" disabled={search.busy || !asked.query.trim()}>Search</button>
+        <button type="submit" disabled={search.busy || !asked.query.trim()}>
+          Search
+        </button>
       </form>
       <Failure error={search.error} />
-      <div aria-live="polite">{found ? <Hits found={found} /> : <p class="quiet">Ask as an agent does with <code>search_tools</code>: you see the ranking, and the text that it gets.</p>}</div>
+      <div aria-live="polite">
+        {found ? (
+          <Hits found={found} />
+        ) : (
+          <p class="quiet">
+            Ask as an agent does with <code>search_tools</code>: you see the ranking, and the text that it gets.
+          </p>
+        )}
+      </div>
     </section>
   );
 }
 
 function Hits({ found }) {
-  if (!found.hits.length) return <Empty title="No tool fits."><p>Other words may; an agent would try again, too.</p></Empty>;
+  if (!found.hits.length)
+    return (
+      <Empty title="No tool fits.">
+        <p>Other words may; an agent would try again, too.</p>
+      </Empty>
+    );
   const best = Math.max(...found.hits.map((hit) => hit.score), 1e-9);
   return (
     <>
       <ol class="hits">
         {found.hits.map((hit) => (
           <li key={hit.tool}>
-            <p><Key of={hit.tool} /> <span class="score">{hit.score.toFixed(2)}</span></p>
-            <span class="lane"><span class="bar accent" style={{ width: `${Math.max(1, (100 * hit.score) / best)}%` }} /></span>
+            <p>
+              <Key of={hit.tool} /> <span class="score">{hit.score.toFixed(2)}</span>
+            </p>
+            <span class="lane">
+              <span class="bar accent" style={{ width: `${Math.max(1, (100 * hit.score) / best)}%` }} />
+            </span>
             <p class="quiet clamp">{hit.description}</p>
           </li>
         ))}

@@ -49,7 +49,13 @@ export function Loaded({ of, children }) {
       </>
     );
   }
-  return of.error ? <Failure error={of.error} /> : <p class="quiet" aria-busy="true">Loading …</p>;
+  return of.error ? (
+    <Failure error={of.error} />
+  ) : (
+    <p class="quiet" aria-busy="true">
+      Loading …
+    </p>
+  );
 }
 
 /** A value that a reader wants at a glance. */
@@ -98,8 +104,12 @@ export function Sure({ label, ask, onConfirm, disabled }) {
   };
   return (
     <span class="sure" role="group" aria-label={ask}>
-      <button type="button" class="danger" ref={focus} onClick={answer(true)}>{ask}</button>
-      <button type="button" class="plain" onClick={answer(false)}>Keep</button>
+      <button type="button" class="danger" ref={focus} onClick={answer(true)}>
+        {ask}
+      </button>
+      <button type="button" class="plain" onClick={answer(false)}>
+        Keep
+      </button>
     </span>
   );
 }

@@ -19,7 +19,12 @@ export function buckets(rows) {
   const size = Math.floor((last - begin) / step) + 1;
   const found = Array.from({ length: size }, () => []);
   for (const row of rows) found[Math.floor((row.time - begin) / step)].push(row);
-  const sorted = found.map((group) => group.map((row) => row.ms).filter((one) => typeof one === "number").sort((a, b) => a - b));
+  const sorted = found.map((group) =>
+    group
+      .map((row) => row.ms)
+      .filter((one) => typeof one === "number")
+      .sort((a, b) => a - b),
+  );
   return {
     step,
     times: found.map((_, place) => begin + place * step),

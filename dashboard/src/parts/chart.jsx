@@ -39,14 +39,20 @@ export function Chart({ title, summary, series, values, unit, step }) {
 
 function options(series, unit, step, width) {
   const axis = {
-    stroke: css("--quiet"), font: "12px system-ui, sans-serif", grid: { stroke: css("--line"), width: 1 }, ticks: { show: false },
+    stroke: css("--quiet"),
+    font: "12px system-ui, sans-serif",
+    grid: { stroke: css("--line"), width: 1 },
+    ticks: { show: false },
   };
   return {
     width,
     height: HEIGHT,
     cursor: { drag: { x: false, y: false }, y: false, points: { show: false } },
     legend: { markers: { width: 0, fill: (_plot, place) => css(series[place - 1]?.color) } },
-    scales: { x: { range: (_plot, low, high) => [low - step / 2, high + step / 2] }, y: { range: (_plot, _low, high) => [0, Math.max(high * 1.1, 1)] } },
+    scales: {
+      x: { range: (_plot, low, high) => [low - step / 2, high + step / 2] },
+      y: { range: (_plot, _low, high) => [0, Math.max(high * 1.1, 1)] },
+    },
     axes: [
       { ...axis, grid: { show: false }, space: 64, size: 28, values: (_plot, ticks) => ticks.map(when) },
       { ...axis, size: 60, incrs: STEPS, values: (_plot, ticks) => ticks.map(unit) },
@@ -59,7 +65,15 @@ function drawn({ label, color, bars, points }, unit) {
   const stroke = css(color);
   const value = (_plot, found) => (found === null || found === undefined ? "–" : unit(found));
   if (bars) {
-    return { label, value, stroke, fill: stroke, width: 0, points: { show: false }, paths: uPlot.paths.bars({ size: [0.7, 24] }) };
+    return {
+      label,
+      value,
+      stroke,
+      fill: stroke,
+      width: 0,
+      points: { show: false },
+      paths: uPlot.paths.bars({ size: [0.7, 24] }),
+    };
   }
   return { label, value, stroke, width: 2, points: { show: points, size: 6, fill: stroke }, spanGaps: true };
 }

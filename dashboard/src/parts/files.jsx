@@ -14,7 +14,10 @@ const address = (session, file) => `sessions/${path(session)}/files/${path(...fi
 
 export function Files({ session, mayChange }) {
   const [after, setAfter] = useState("");
-  const list = useLoad((signal) => get(`sessions/${path(session)}/files${query({ limit: 200, after })}`, signal), [session, after]);
+  const list = useLoad(
+    (signal) => get(`sessions/${path(session)}/files${query({ limit: 200, after })}`, signal),
+    [session, after],
+  );
   const [shown, setShown] = useState(null);
   const view = useAction(async (file) => setShown({ path: file.path, text: await beginning(address(session, file.path)) }));
   const keep = useAction((file) => download(address(session, file.path), file.path));
@@ -23,15 +26,31 @@ export function Files({ session, mayChange }) {
     list.again();
   });
   const columns = [
-    { name: "Path", cell: (file) => <span class="file-path">{file.path}{file.kind === "folder" && "/"}</span> },
+    {
+      name: "Path",
+      cell: (file) => (
+        <span class="file-path">
+          {file.path}
+          {file.kind === "folder" && "/"}
+        </span>
+      ),
+    },
     { name: "Size", right: true, cell: (file) => (file.kind === "file" ? bytes(file.size) : "–") },
     { name: "Changed", wide: true, cell: (file) => <Time at={file.changed} /> },
     {
       name: "Actions",
       cell: (file) => (
         <span class="actions">
-          {file.kind === "file" && isText(file) && <button type="button" class="plain" onClick={() => view.run(file)} aria-label={`View ${file.path}`}>View</button>}
-          {file.kind === "file" && <button type="button" class="plain" onClick={() => keep.run(file)} aria-label={`Download ${file.path}`}>Download</button>}
+          {file.kind === "file" && isText(file) && (
+            <button type="button" class="plain" onClick={() => view.run(file)} aria-label={`View ${file.path}`}>
+              View
+            </button>
+          )}
+          {file.kind === "file" && (
+            <button type="button" class="plain" onClick={() => keep.run(file)} aria-label={`Download ${file.path}`}>
+              Download
+            </button>
+          )}
           {mayChange && <Sure label="Delete" ask={`Delete ${file.path}`} onConfirm={() => drop.run(file)} />}
         </span>
       ),
@@ -47,17 +66,32 @@ export function Files({ session, mayChange }) {
             {page.files.length ? (
               <Table caption="Files" columns={columns} rows={page.files} id={(file) => file.path} />
             ) : (
-              <Empty title="The workspace is empty."><p>Whatever code writes to its working directory is here, and what you upload is there for the code.</p></Empty>
+              <Empty title="The workspace is empty.">
+                <p>Whatever code writes to its working directory is here, and what you upload is there for the code.</p>
+              </Empty>
             )}
             <p class="actions">
-              {after && <button type="button" class="plain" onClick={() => setAfter("")}>First</button>}
-              {page.next && <button type="button" class="plain" onClick={() => setAfter(page.next)}>Next</button>}
+              {after && (
+                <button type="button" class="plain" onClick={() => setAfter("")}>
+                  First
+                </button>
+              )}
+              {page.next && (
+                <button type="button" class="plain" onClick={() => setAfter(page.next)}>
+                  Next
+                </button>
+              )}
             </p>
           </>
         )}
       </Loaded>
       {mayChange && <Upload session={session} done={list.again} />}
-      {shown && <section aria-live="polite"><h3>{shown.path}</h3><Plain text={shown.text || "It is empty."} label={shown.path} /></section>}
+      {shown && (
+        <section aria-live="polite">
+          <h3>{shown.path}</h3>
+          <Plain text={shown.text || "It is empty."} label={shown.path} />
+        </section>
+      )}
     </section>
   );
 }
@@ -71,7 +105,9 @@ function Upload({ session, done }) {
   });
   return (
     <>
-      <Field label="Upload"><input type="file" multiple disabled={upload.busy} onChange={upload.run} /></Field>
+      <Field label="Upload">
+        <input type="file" multiple disabled={upload.busy} onChange={upload.run} />
+      </Field>
       <Failure error={upload.error} />
     </>
   );

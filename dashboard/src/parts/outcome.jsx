@@ -27,7 +27,8 @@ export function OutcomeBody({ outcome }) {
     <>
       {outcome.plan && (
         <p class="callout">
-          {many(outcome.plan.calls.length, "call")} of it wait for a person. <a href={to("approvals", outcome.plan.id)}>See the plan</a>
+          {many(outcome.plan.calls.length, "call")} of it wait for a person.{" "}
+          <a href={to("approvals", outcome.plan.id)}>See the plan</a>
         </p>
       )}
       {outcome.error && (
@@ -46,7 +47,14 @@ export function OutcomeBody({ outcome }) {
         <ul class="notes">
           {outcome.left_out.map((part) => (
             <li key={part.part}>
-              The {part.part} was too long: {count(part.tokens)} tokens{part.path && <> are in <code>{part.path}</code></>}. <code>{part.how}</code>
+              The {part.part} was too long: {count(part.tokens)} tokens
+              {part.path && (
+                <>
+                  {" "}
+                  are in <code>{part.path}</code>
+                </>
+              )}
+              . <code>{part.how}</code>
             </li>
           ))}
           {outcome.advice.map((text) => (

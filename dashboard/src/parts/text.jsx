@@ -11,11 +11,14 @@ export const Box = ({ label, children, className = "" }) => (
 export const Code = ({ text, label = "Code" }) => (
   <Box label={label}>
     <ol class="code">
-      {text.replace(/\n$/, "").split("\n").map((line, place) => (
-        <li key={place}>
-          <code>{line || " "}</code>
-        </li>
-      ))}
+      {text
+        .replace(/\n$/, "")
+        .split("\n")
+        .map((line, place) => (
+          <li key={place}>
+            <code>{line || " "}</code>
+          </li>
+        ))}
     </ol>
   </Box>
 );

@@ -6,8 +6,15 @@ import { Json } from "./text.jsx";
 /** Calls of the record: their `time` is when they ended. */
 export const fromRecord = (calls) =>
   calls.map((call) => ({
-    id: call.id, tool: call.tool, status: call.status, begin: call.time - (call.ms || 0) / 1000, end: call.time,
-    arguments: call.arguments, error: call.error, bytes: call.bytes, rule: call.rule,
+    id: call.id,
+    tool: call.tool,
+    status: call.status,
+    begin: call.time - (call.ms || 0) / 1000,
+    end: call.time,
+    arguments: call.arguments,
+    error: call.error,
+    bytes: call.bytes,
+    rule: call.rule,
   }));
 
 const MOST = 200; // calls that are drawn
@@ -54,7 +61,12 @@ function Call({ call, first, span, now }) {
           <Status value={call.status} />
           {call.message && <span> {call.message}</span>}
           {call.bytes !== undefined && <span> {count(call.bytes)} characters came back</span>}
-          {call.rule && <span> by the rule <code>{call.rule}</code></span>}
+          {call.rule && (
+            <span>
+              {" "}
+              by the rule <code>{call.rule}</code>
+            </span>
+          )}
           {call.error && <p class="failure">{call.error}</p>}
           {call.arguments ? <Json value={call.arguments} label="Arguments" /> : <p class="quiet">No arguments on record.</p>}
         </div>

@@ -33,7 +33,10 @@ export function Tokens({ tokens }) {
                     {title} <small>{note}</small>
                   </th>
                   <td class="lane">
-                    <span class={`bar ${name === "code" ? "accent" : "all"}`} style={{ width: `${(100 * ways[name].resent) / most}%` }} />
+                    <span
+                      class={`bar ${name === "code" ? "accent" : "all"}`}
+                      style={{ width: `${(100 * ways[name].resent) / most}%` }}
+                    />
                   </td>
                   <td class="right">{count(ways[name].resent)}</td>
                 </tr>
