@@ -12,8 +12,10 @@ const COLUMNS = [
   { name: "Description", wide: true, cell: (row) => <span class="clamp">{row.description}</span> },
 ];
 
+const dearestFirst = (tools) => tools.sort((one, other) => (other.tokens || 0) - (one.tokens || 0));
+
 export function Server({ name }) {
-  const tools = useLoad((signal) => get(`tools/${path(name)}`, signal), [name]);
+  const tools = useLoad((signal) => get(`tools/${path(name)}`, signal).then(dearestFirst), [name]);
   return (
     <>
       <p class="crumbs">

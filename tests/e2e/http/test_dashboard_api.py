@@ -43,13 +43,15 @@ def test_everybody_can_ask_who_he_is(service: Service, who: str | None, expected
 
 
 def test_an_ended_execution_is_shown_with_its_outcome_its_code_and_every_call(service: Service) -> None:
-    code = "from servers.crm import find\nfind('x')\nprint('out')\n'end'"
+    code = "# look\n\nfrom servers.crm import find\nfind('x')\nprint('out')\n'end'"
     with service.client("ann") as client:
         outcome = client.post("/execute", json={"code": code}).json()
         shown = client.get(f"/executions/{outcome['id']}").json()
+        listed = client.get("/executions", params={"limit": 5}).json()["executions"]
     assert (shown["outcome"], shown["code"], shown["status"]) == (outcome, code, "ok")
     assert [(one["tool"], one["status"], one["arguments"]) for one in shown["calls"]] == [("crm.find", "ok", {"q": "x"})]
     assert shown["calls"][0]["time"] >= shown["time"]
+    assert next(one["about"] for one in listed if one["id"] == outcome["id"]) == "from servers.crm import find"
 
 
 def test_code_that_runs_is_shown_to_its_own_caller_only(service: Service) -> None:

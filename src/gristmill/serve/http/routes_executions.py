@@ -127,6 +127,12 @@ def _of_record(entry: AuditEntry) -> ExecutionView:
     return ExecutionView.model_validate(
         {
             "id": record.id, "status": record.status or "unknown", "session": record.session, "caller": record.caller,
-            "time": record.time, "ms": record.ms, "seq": entry.seq,
+            "time": record.time, "ms": record.ms, "seq": entry.seq, "about": _about(record.code),
         }
     )  # fmt: skip
+
+
+def _about(code: str | None) -> str | None:
+    """The first line that says something."""
+    lines = (line.strip() for line in (code or "")[:4_000].splitlines())
+    return next((line[:120] for line in lines if line and not line.startswith("#")), None)

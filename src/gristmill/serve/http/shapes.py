@@ -114,6 +114,8 @@ class ExecutionView(_Out):
     session: str | None = None
     caller: str | None = None
     time: float | None = None
+    about: str | None = None
+    """The first line of its code, as it is on record."""
     outcome: Outcome | None = None
 
 
