@@ -23,6 +23,7 @@ from gristmill.serve.http.routes_health import add_health, add_metrics
 from gristmill.serve.http.routes_sessions import add_sessions
 from gristmill.serve.http.routes_skills import add_skills
 from gristmill.serve.http.routes_tools import add_tools
+from gristmill.serve.http.routes_who import add_who
 from gristmill.serve.http.shapes import Problem
 from gristmill.serve.http.socket import add_socket
 
@@ -50,6 +51,7 @@ def routes_of(door: Door) -> APIRouter:
     routes = APIRouter(route_class=route_class(door), responses=PROBLEMS, dependencies=[Security(bearer)])
     for add in (
         add_execute, add_tools, add_sessions, add_files, add_skills, add_executions, add_approvals, add_audit, add_metrics,
+        add_who,
     ):  # fmt: skip
         add(routes, door)
     everything = APIRouter(route_class=route_class(door), responses=PROBLEMS)

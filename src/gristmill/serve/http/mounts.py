@@ -1,4 +1,4 @@
-"""What hangs in the same application beside the routes: MCP at ``/mcp``, behind the same wall and the same tokens."""
+"""What hangs in the same application beside the routes: MCP at ``/mcp`` behind the same wall and tokens, and the dashboard."""
 
 import importlib
 import importlib.util
@@ -12,14 +12,15 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gristmill.errors import Error
+from gristmill.serve.dashboard.mount import mount_dashboard
 from gristmill.serve.http.app import Mount
 from gristmill.serve.http.door import Door
 from gristmill.serve.http.route import answer
 
 
 def known_mounts() -> tuple[Mount, ...]:
-    """Those whose door is installed."""
-    return (mount_mcp,) if importlib.util.find_spec("gristmill.serve.mcp") else ()
+    """The dashboard, and those whose door is installed."""
+    return (*((mount_mcp,) if importlib.util.find_spec("gristmill.serve.mcp") else ()), mount_dashboard)
 
 
 class Guarded:

@@ -46,9 +46,16 @@ def add_executions(routes: APIRouter, door: Door) -> None:
     async def execution(id: ExecutionId, who: Annotated[Principal, SEE]) -> ExecutionView:  # noqa: A002
         """One execution: its outcome while that is kept, and its record with every call."""
         run = door.runs.peek(id)
-        if run is not None and may_see(who, run.tenant, run.caller):
+        if run is None or not may_see(who, run.tenant, run.caller):
+            return await _on_record(door, id, who)
+        if run.ended is None:
             return _of_run(run)
-        return await _on_record(door, id, who)
+        try:
+            found = await _on_record(door, id, who)
+        except NotFound:
+            return _of_run(run)  # it ended before anything was recorded
+        status = run.outcome.status if run.outcome is not None else found.status
+        return found.model_copy(update={"outcome": run.outcome, "status": status})
 
     @routes.delete("/executions/{id}", status_code=204, tags=["executions"])
     async def cancel(id: ExecutionId, who: Annotated[Principal, EXECUTE]) -> Response:  # noqa: A002

@@ -61,7 +61,7 @@ class Run:
         """Keep an event for whoever listens."""
         name = _NAMES.get(type(event))
         if name is not None:
-            self._keep(name, msgspec.json.encode({"type": name, **asdict(event)}))
+            self._keep(name, msgspec.json.encode({"type": name, "at": time.time(), **asdict(event)}))
 
     def end(self, name: str, told: object, now: float) -> None:
         """Keep the last event: the outcome, or why there is none."""

@@ -1,0 +1,66 @@
+// uPlot in a page: it takes its colours from the style sheet, follows the width of its box and the choice of light or dark.
+import { useEffect, useRef } from "preact/hooks";
+import uPlot from "uplot";
+
+const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const HEIGHT = 180;
+
+/** `series`: {label, color (a style-sheet variable), bars, points}; `values`: times, then one list for each series. */
+export function Chart({ title, summary, series, values, unit }) {
+  const box = useRef(null);
+  useEffect(() => {
+    let plot = null;
+    const draw = () => {
+      plot?.destroy();
+      plot = new uPlot(options(series, unit, box.current.clientWidth), values, box.current);
+    };
+    draw();
+    const width = new ResizeObserver(([entry]) => plot.setSize({ width: entry.contentRect.width, height: HEIGHT }));
+    width.observe(box.current);
+    const dark = matchMedia("(prefers-color-scheme: dark)");
+    dark.addEventListener("change", draw);
+    return () => {
+      width.disconnect();
+      dark.removeEventListener("change", draw);
+      plot.destroy();
+    };
+  }, [values, series, unit]);
+  return (
+    <figure class="chart">
+      <figcaption>
+        <strong>{title}</strong> <span class="quiet">{summary}</span>
+      </figcaption>
+      <div ref={box} role="img" aria-label={`${title}: ${summary}`} />
+      <ul class="legend" aria-hidden="true">
+        {series.map((one) => (
+          <li key={one.label} class={one.look}>
+            {one.label}
+          </li>
+        ))}
+      </ul>
+    </figure>
+  );
+}
+
+function options(series, unit, width) {
+  const axis = {
+    stroke: css("--quiet"), font: "12px system-ui, sans-serif", grid: { stroke: css("--line"), width: 1 }, ticks: { show: false },
+  };
+  return {
+    width,
+    height: HEIGHT,
+    legend: { show: false },
+    cursor: { drag: { x: false, y: false }, points: { show: false } },
+    scales: { y: { range: (_plot, _low, high) => [0, Math.max(high * 1.1, 1)] } },
+    axes: [{ ...axis, grid: { show: false } }, { ...axis, size: 56, values: (_plot, ticks) => ticks.map(unit) }],
+    series: [{}, ...series.map(drawn)],
+  };
+}
+
+function drawn({ label, color, bars, points }) {
+  const stroke = css(color);
+  if (bars) {
+    return { label, stroke, fill: stroke, width: 0, points: { show: false }, paths: uPlot.paths.bars({ size: [0.7, 24] }) };
+  }
+  return { label, stroke, width: 2, points: { show: points, size: 6, fill: stroke }, spanGaps: true };
+}
