@@ -82,7 +82,7 @@ function Nav({ here, who }) {
             </li>
           ))}
         </ul>
-        {who && <p class="who"><a href={to("token")}>{who.name}</a> <span>{who.tenant} · {who.isolation} · {who.version}</span></p>}
+        {who && <p class="who"><span>You are {who.name} of {who.tenant}.</span><a href={to("token")}>Change token</a><span>version {who.version}, {who.isolation}</span></p>}
       </nav>
     </header>
   );

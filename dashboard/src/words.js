@@ -8,7 +8,7 @@ export const many = (value, word) => `${count(value)} ${word}${value === 1 ? "" 
 
 export function ms(value) {
   if (value === null || value === undefined) return "–";
-  if (value < 10) return `${value.toFixed(1)} ms`;
+  if (value < 10) return `${Number(value.toFixed(1))} ms`;
   if (value < 1000) return `${Math.round(value)} ms`;
   return value < 60_000 ? `${(value / 1000).toFixed(1)} s` : `${Math.floor(value / 60_000)} min ${Math.round((value % 60_000) / 1000)} s`;
 }
@@ -21,8 +21,8 @@ export function bytes(value) {
   return "";
 }
 
-const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
-const day = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
+const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+const day = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 export const full = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 
 export function when(seconds) {
@@ -48,7 +48,7 @@ export function pretty(value) {
 
 const GOOD = new Set(["ok", "ready", "approved", "connected"]);
 const OPEN = new Set(["running", "awaiting_approval", "pending", "planned", "connecting", "interrupted", "dearer"]);
-const QUIET = new Set(["idle", "closed", "expired", "cancelled", "denied", "none"]);
+const QUIET = new Set(["idle", "closed", "expired", "cancelled", "denied", "accepted"]);
 
 /** Which of four ways a status is shown. */
 export function mood(status) {

@@ -76,7 +76,6 @@ function Ended({ execution }) {
       <Failure error={resume.error} />
       {outcome ? <OutcomeFacts outcome={outcome} /> : <Facts of={{ Status: <Status value={execution.status} />, Took: ms(execution.ms) }} />}
       <Facts of={{ Session: <Session name={execution.session} />, Caller: execution.caller, Id: <code>{execution.id}</code> }} />
-      {outcome ? <OutcomeBody outcome={outcome} /> : execution.error && <Plain text={execution.error} label="Error" className="bad" />}
       <section>
         <h2>Code</h2>
         {execution.code ? <Code text={execution.code} /> : <p class="quiet">The code is not on record: without masks only its hash is kept.</p>}
@@ -93,6 +92,7 @@ function Ended({ execution }) {
           </Empty>
         )}
       </section>
+      {outcome ? <OutcomeBody outcome={outcome} /> : execution.error && <Plain text={execution.error} label="Error" className="bad" />}
       <section>
         <h2>Tool calls</h2>
         <Timeline calls={fromRecord(execution.calls || [])} now={execution.time} />

@@ -1,9 +1,10 @@
 // What runs now, and how it has been going.
-import { useMemo } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import { get } from "../api.js";
-import { Empty, Header, Loaded, Tile, Tiles } from "../parts/basics.jsx";
+import { Empty, Failure, Header, Loaded, Tile, Tiles } from "../parts/basics.jsx";
 import { buckets, isError, quantile } from "../parts/buckets.js";
 import { Chart } from "../parts/chart.jsx";
+import { useRunning } from "../parts/running.js";
 import { useRun } from "../parts/run.jsx";
 import { Plain } from "../parts/text.jsx";
 import { Tokens } from "../parts/tokens.jsx";
@@ -11,21 +12,28 @@ import { may, to, useLoad, useNow, useWho } from "../state.js";
 import { compact, count, many, ms, shortId } from "../words.js";
 
 const SAMPLE = 1000;
+const SETTLE = 400;
 
 export function Overview() {
   const who = useWho();
-  const list = useLoad((signal) => get(`executions?limit=${SAMPLE}`, signal), [], { every: 3000 });
-  const stats = useLoad((signal) => (may(who, "read", "admin") ? get("stats", signal) : Promise.resolve(null)), [], { every: 10_000 });
+  const { running, lastEnded, error } = useRunning();
+  const list = useLoad((signal) => get(`executions?limit=${SAMPLE}`, signal), []);
+  const stats = useLoad((signal) => (may(who, "read", "admin") ? get("stats", signal) : Promise.resolve(null)), []);
+  useEffect(() => {
+    if (lastEnded === null) return undefined;
+    const timer = setTimeout(() => [list.again(), stats.again()], SETTLE); // many may end at once
+    return () => clearTimeout(timer);
+  }, [lastEnded]);
   return (
     <>
       <Header title="Now" lead="What runs, and how it has been going." />
-      <Loaded of={list}>{({ executions }) => <Sections executions={executions} stats={stats.value} />}</Loaded>
+      <Failure error={error} />
+      <Loaded of={list}>{({ executions }) => <Sections running={running || []} executions={executions} stats={stats.value} />}</Loaded>
     </>
   );
 }
 
-function Sections({ executions, stats }) {
-  const running = executions.filter((one) => one.status === "running");
+function Sections({ running, executions, stats }) {
   const ended = executions.filter((one) => one.status !== "running" && one.time);
   return (
     <>
@@ -109,11 +117,11 @@ function Trend({ ended, stats }) {
         <Tile label="Median time" value={ms(median)} />
         <Tile label="95th percentile" value={ms(slow)} />
         {stats && <Tile label="At work" value={count(stats.running)} note={`${count(stats.waiting)} waiting`} />}
-        {stats && <Tile label="Calls on record" value={compact(stats.tokens.calls)} note={many(stats.tokens.searches, "search").replace("searchs", "searches")} />}
+        {stats && <Tile label="Calls on record" value={compact(stats.tokens.calls)} note={`${count(stats.tokens.searches)} × searched`} />}
       </Tiles>
       <div class="charts">
-        <Chart title="Executions" summary={`${count(ended.length)}, ${many(errors, "error")}`} series={RUNS} values={counts} unit={compact} />
-        <Chart title="Time" summary={`median ${ms(median)}, 95th percentile ${ms(slow)}`} series={TIMES} values={times} unit={ms} />
+        <Chart title="Executions" summary={`${count(ended.length)}, ${many(errors, "error")}`} series={RUNS} values={counts} unit={compact} step={found.step} />
+        <Chart title="Time" summary={`median ${ms(median)}, 95th percentile ${ms(slow)}`} series={TIMES} values={times} unit={ms} step={found.step} />
       </div>
     </section>
   );

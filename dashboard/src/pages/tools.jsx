@@ -31,7 +31,7 @@ const COLUMNS = [
 
 function Remarks({ row }) {
   const told = [row.error, row.changed && `${row.changed} changed since accepted`, row.flagged && `${row.flagged} suspicious`].filter(Boolean);
-  return told.length ? <span class="bad-text">{told.join(" · ")}</span> : <span class="quiet">{row.era || "–"}</span>;
+  return told.length ? <span class="bad-text clamp">{told.join(" · ")}</span> : <span class="quiet">{row.era || "–"}</span>;
 }
 
 function Servers({ rows }) {
@@ -66,7 +66,7 @@ function Search() {
     <section aria-labelledby="search">
       <h2 id="search">Search</h2>
       <form class="filters" role="search" onSubmit={(event) => { event.preventDefault(); if (asked.query.trim()) search.run(); }}>
-        <Field label="What should a tool do?">
+        <Field grow label="What should a tool do?">
           <input type="search" value={asked.query} placeholder="open invoices of a customer" onInput={set("query")} />
         </Field>
         <Field label="Detail">

@@ -1,5 +1,6 @@
 // Small pieces of every page. All text goes in as text: nothing here makes markup out of strings.
-import { useState } from "preact/hooks";
+import { cloneElement } from "preact";
+import { useId, useState } from "preact/hooks";
 import { full, mood, when } from "../words.js";
 
 export const Status = ({ value }) => <span class={`status ${mood(value)}`}>{String(value).replaceAll("_", " ")}</span>;
@@ -64,13 +65,16 @@ export const Tile = ({ label, value, note, tone }) => (
 
 export const Tiles = ({ children }) => <dl class="tiles">{children}</dl>;
 
-export function Field({ label, hint, children }) {
+/** A control with its name; a hint is a description, not a part of the name. */
+export function Field({ label, hint, grow, children }) {
+  const id = useId();
+  const told = hint ? `${id}-hint` : undefined;
   return (
-    <label class="field">
-      <span>{label}</span>
-      {children}
-      {hint && <small>{hint}</small>}
-    </label>
+    <div class={grow ? "field grow" : "field"}>
+      <label htmlFor={id}>{label}</label>
+      {cloneElement(children, { id, "aria-describedby": told })}
+      {hint && <small id={told}>{hint}</small>}
+    </div>
   );
 }
 

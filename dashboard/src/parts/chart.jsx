@@ -1,18 +1,20 @@
 // uPlot in a page: it takes its colours from the style sheet, follows the width of its box and the choice of light or dark.
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
+import { when } from "../words.js";
 
 const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const HEIGHT = 180;
+const STEPS = [1, 2, 5].flatMap((digit) => Array.from({ length: 9 }, (_, power) => digit * 10 ** power)).sort((a, b) => a - b);
 
 /** `series`: {label, color (a style-sheet variable), bars, points}; `values`: times, then one list for each series. */
-export function Chart({ title, summary, series, values, unit }) {
+export function Chart({ title, summary, series, values, unit, step }) {
   const box = useRef(null);
   useEffect(() => {
     let plot = null;
     const draw = () => {
       plot?.destroy();
-      plot = new uPlot(options(series, unit, box.current.clientWidth), values, box.current);
+      plot = new uPlot(options(series, unit, step, box.current.clientWidth), values, box.current);
     };
     draw();
     const width = new ResizeObserver(([entry]) => plot.setSize({ width: entry.contentRect.width, height: HEIGHT }));
@@ -24,7 +26,7 @@ export function Chart({ title, summary, series, values, unit }) {
       dark.removeEventListener("change", draw);
       plot.destroy();
     };
-  }, [values, series, unit]);
+  }, [values, series, unit, step]);
   return (
     <figure class="chart">
       <figcaption>
@@ -42,7 +44,7 @@ export function Chart({ title, summary, series, values, unit }) {
   );
 }
 
-function options(series, unit, width) {
+function options(series, unit, step, width) {
   const axis = {
     stroke: css("--quiet"), font: "12px system-ui, sans-serif", grid: { stroke: css("--line"), width: 1 }, ticks: { show: false },
   };
@@ -51,8 +53,11 @@ function options(series, unit, width) {
     height: HEIGHT,
     legend: { show: false },
     cursor: { drag: { x: false, y: false }, points: { show: false } },
-    scales: { y: { range: (_plot, _low, high) => [0, Math.max(high * 1.1, 1)] } },
-    axes: [{ ...axis, grid: { show: false } }, { ...axis, size: 56, values: (_plot, ticks) => ticks.map(unit) }],
+    scales: { x: { range: (_plot, low, high) => [low - step / 2, high + step / 2] }, y: { range: (_plot, _low, high) => [0, Math.max(high * 1.1, 1)] } },
+    axes: [
+      { ...axis, grid: { show: false }, space: 64, size: 28, values: (_plot, ticks) => ticks.map(when) },
+      { ...axis, size: 60, incrs: STEPS, values: (_plot, ticks) => ticks.map(unit) },
+    ],
     series: [{}, ...series.map(drawn)],
   };
 }

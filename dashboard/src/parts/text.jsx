@@ -3,7 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { pretty } from "../words.js";
 
 export const Box = ({ label, children, className = "" }) => (
-  <div class={`box ${className}`} role="region" aria-label={label} tabIndex={0}>
+  <div class={`box ${className}`} role="group" aria-label={label} tabIndex={0}>
     {children}
   </div>
 );

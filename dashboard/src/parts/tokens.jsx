@@ -9,7 +9,7 @@ const WAYS = [
 ];
 
 export function Tokens({ tokens }) {
-  const { ways, against_direct: direct, against_search: search } = tokens.savings;
+  const { ways } = tokens.savings;
   const most = Math.max(...WAYS.map(([name]) => ways[name].resent), 1);
   return (
     <section aria-labelledby="tokens">
@@ -40,9 +40,7 @@ export function Tokens({ tokens }) {
               ))}
             </tbody>
           </table>
-          <p class="quiet">
-            Against direct calls {percent(direct)}, against search {percent(search)}. {tokens.method}
-          </p>
+          <p class="quiet small">{tokens.method}</p>
           <Advice advice={tokens.advice} />
         </>
       ) : (
@@ -53,8 +51,6 @@ export function Tokens({ tokens }) {
     </section>
   );
 }
-
-const percent = ({ resent_percent: value }) => (value < 0 ? `${(-value).toFixed(1)} % dearer` : `${value.toFixed(1)} % saved`);
 
 const Advice = ({ advice }) =>
   advice.length > 0 && (

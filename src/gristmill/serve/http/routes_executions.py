@@ -49,7 +49,8 @@ def add_executions(routes: APIRouter, door: Door) -> None:
         if run is None or not may_see(who, run.tenant, run.caller):
             return await _on_record(door, id, who)
         if run.ended is None:
-            return _of_run(run)
+            # What a colleague sent is shown once it is masked.
+            return _of_run(run).model_copy(update={"code": run.code} if run.caller == who.caller else {})
         try:
             found = await _on_record(door, id, who)
         except NotFound:

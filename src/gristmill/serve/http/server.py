@@ -156,6 +156,10 @@ class _Server(uvicorn.Server):
                     print(f"dashboard at http://{shown}:{port}/dashboard", file=sys.stderr, flush=True)
                 say("listening", host=host, port=port, isolation=self._door.runtime.isolation)
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._door.runs.tell()  # streams that wait for news end: there will be none
+        await super().shutdown(sockets)
+
     def handle_exit(self, sig: int, frame: Any) -> None:
         """First signal: drain. Second: end now."""
         if self._drain is not None or sig == signal.SIGINT:
