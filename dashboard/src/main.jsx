@@ -5,7 +5,7 @@ import { render } from "preact";
 import { useCallback, useEffect, useState } from "preact/hooks";
 import { get, onUnauthorized } from "./api.js";
 import { Failure } from "./parts/basics.jsx";
-import { to, useLoad, useRoute, Who } from "./state.js";
+import { DECIDED, to, useLoad, useRoute, Who } from "./state.js";
 import { Approval, Approvals } from "./pages/approvals.jsx";
 import { Audit } from "./pages/audit.jsx";
 import { Execution } from "./pages/execution.jsx";
@@ -82,7 +82,7 @@ function Nav({ here, who }) {
             </li>
           ))}
         </ul>
-        {who && <p class="who"><span>You are {who.name} of {who.tenant}.</span><a href={to("token")}>Change token</a><span>version {who.version}, {who.isolation}</span></p>}
+        {who && <p class="who"><span>You are {who.name}, of the tenant {who.tenant}.</span><a href={to("token")}>Change token</a><span>version {who.version}, {who.isolation}</span></p>}
       </nav>
     </header>
   );
@@ -92,6 +92,10 @@ function Nav({ here, who }) {
 function Waiting() {
   const list = useLoad((signal) => get("approvals?limit=100", signal), [], { every: 10_000 });
   const waiting = list.value?.length;
+  useEffect(() => {
+    addEventListener(DECIDED, list.again);
+    return () => removeEventListener(DECIDED, list.again);
+  }, [list.again]);
   return waiting ? <span class="badge accent" aria-label={`${waiting} waiting`}>{waiting}</span> : null;
 }
 

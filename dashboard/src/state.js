@@ -53,6 +53,9 @@ export function useLoad(load, wants, { every = 0 } = {}) {
   return { ...state, again: useCallback(() => setRound((count) => count + 1), []) };
 }
 
+/** Told to the window when a plan was decided, so that what counts them counts again. */
+export const DECIDED = "gristmill:decided";
+
 /** A clock that ticks while it is needed. */
 export function useNow(active, every = 1000) {
   const [now, setNow] = useState(() => Date.now() / 1000);

@@ -1,9 +1,9 @@
 // Plans that wait for a person. Whoever asked does not answer.
-import { useState } from "preact/hooks";
+import { useId, useState } from "preact/hooks";
 import { get, path, post } from "../api.js";
 import { Empty, Facts, Failure, Header, Loaded, Status, Time } from "../parts/basics.jsx";
 import { Diff, Json } from "../parts/text.jsx";
-import { may, to, useAction, useLoad, useNow, useWho } from "../state.js";
+import { DECIDED, may, to, useAction, useLoad, useNow, useWho } from "../state.js";
 import { left, many, shortId } from "../words.js";
 
 export function Approvals() {
@@ -61,6 +61,7 @@ function Plan({ approval, again }) {
   const [chosen, setChosen] = useState(() => new Set(calls.filter((call) => call.needs_approval).map((call) => call.number)));
   const decide = useAction(async (approve) => {
     await post(`approvals/${path(approval.id)}`, { approve });
+    dispatchEvent(new Event(DECIDED));
     again();
   });
   const own = who && approval.caller === who.caller && who.caller !== "local";
@@ -106,14 +107,15 @@ function Plan({ approval, again }) {
 }
 
 function Planned({ call, isOpen, chosen, standing, toggle }) {
-  const id = `call-${call.hash.slice(0, 12)}-${call.number}`;
-  const verdict = standing === "pending" ? null : chosen ? "approved" : call.needs_approval ? standing : null;
+  const id = useId();
+  const refused = standing === "expired" ? "expired" : "denied"; // whatever became of the rest of the plan
+  const verdict = standing === "pending" || !call.needs_approval ? null : chosen ? "approved" : refused;
   return (
     <li>
       <p class="planned-head">
         {isOpen && call.needs_approval && <input type="checkbox" id={id} checked={chosen} onChange={toggle} />}
         <label htmlFor={isOpen && call.needs_approval ? id : undefined}><code>{call.tool}</code></label>
-        {verdict && <Status value={verdict === "approved" ? "approved" : "denied"} />}
+        {verdict && <Status value={verdict} />}
         <span class="quiet">{call.needs_approval ? `asks by ${call.rule}` : "allowed anyway"}</span>
       </p>
       {call.was_lost && <p class="callout">It was sent before and its answer was lost: approving may do it twice.</p>}
