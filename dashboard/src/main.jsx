@@ -2,7 +2,7 @@
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
 import { render } from "preact";
-import { useCallback, useEffect, useState } from "preact/hooks";
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { get, onUnauthorized } from "./api.js";
 import { Failure } from "./parts/basics.jsx";
 import { DECIDED, to, useLoad, useRoute, Who } from "./state.js";
@@ -41,6 +41,7 @@ function App() {
   const route = useRoute();
   const [round, setRound] = useState(0);
   const [locked, setLocked] = useState(false);
+  const moved = useRef(false);
   const who = useLoad((signal) => get("whoami", signal), [round]);
   const changed = useCallback(() => {
     setLocked(false);
@@ -50,6 +51,8 @@ function App() {
     onUnauthorized.call = () => setLocked(true);
   }, []);
   useEffect(() => {
+    if (moved.current) document.getElementById("main").focus({ preventScroll: true }); // a new page: read on from its beginning
+    moved.current = true;
     document.title = `${NAV.find(([name]) => name === (route[0] || ""))?.[1] || "Token"} · Gristmill`;
     scrollTo(0, 0);
   }, [route.join("/")]);

@@ -26,7 +26,7 @@ export function Playground() {
     sessionStorage.setItem(KEPT, text);
   };
   const start = useAction(async () => {
-    const given = context.trim() ? JSON.parse(context) : {};
+    const given = context.trim() ? parsed(context) : {};
     const accepted = await post("execute", { code, session: session.trim() || null, context: given, background: true });
     setId(accepted.id);
   });
@@ -63,6 +63,14 @@ export function Playground() {
       {id && <Watched key={id} id={id} />}
     </>
   );
+}
+
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw Object.assign(new Error(`The context is not JSON: ${error.message}`), { code: "context" });
+  }
 }
 
 function Watched({ id }) {

@@ -21,7 +21,7 @@ export function Tools() {
 }
 
 const COLUMNS = [
-  { name: "Server", cell: (row) => <a href={to("tools", row.name)}>{row.name}</a> },
+  { name: "Server", cell: (row) => <><a href={to("tools", row.name)}>{row.name}</a><small class="narrow"><Remarks row={row} /></small></> },
   { name: "State", cell: (row) => <Status value={row.state} /> },
   { name: "Tools", right: true, cell: (row) => count(row.tools) },
   { name: "Tokens", right: true, cell: (row) => count(row.tokens) },

@@ -1,6 +1,6 @@
 // Small pieces of every page. All text goes in as text: nothing here makes markup out of strings.
 import { cloneElement } from "preact";
-import { useId, useState } from "preact/hooks";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { full, mood, when } from "../words.js";
 
 export const Status = ({ value }) => <span class={`status ${mood(value)}`}>{String(value).replaceAll("_", " ")}</span>;
@@ -80,10 +80,14 @@ export function Field({ label, hint, grow, children }) {
 
 /** A button that asks once more before it does what cannot be undone. */
 export function Sure({ label, ask, onConfirm, disabled }) {
-  const [asked, setAsked] = useState(false);
+  const [asked, setAsked] = useState(null); // null until it was used: then the focus follows the button that took its place
+  const focus = useRef(null);
+  useEffect(() => {
+    if (asked !== null) focus.current?.focus();
+  }, [asked]);
   if (!asked) {
     return (
-      <button type="button" class="plain" disabled={disabled} onClick={() => setAsked(true)}>
+      <button type="button" class="plain" ref={focus} disabled={disabled} onClick={() => setAsked(true)}>
         {label}
       </button>
     );
@@ -94,7 +98,7 @@ export function Sure({ label, ask, onConfirm, disabled }) {
   };
   return (
     <span class="sure" role="group" aria-label={ask}>
-      <button type="button" class="danger" onClick={answer(true)}>{ask}</button>
+      <button type="button" class="danger" ref={focus} onClick={answer(true)}>{ask}</button>
       <button type="button" class="plain" onClick={answer(false)}>Keep</button>
     </span>
   );
