@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
 PAGES  := src/gristmill/serve/dashboard/static/built
-PARTS  := tools/dashboard.py $(wildcard dashboard/*.json dashboard/*.html dashboard/src/* dashboard/src/*/*)
+PARTS  := tools/pages.py $(wildcard dashboard/*.json dashboard/*.html dashboard/src/* dashboard/src/*/*)
 
 .PHONY: help setup demo test unit servers check docs attack bench bench-search bench-tokens clean
 
@@ -19,7 +19,7 @@ $(STAMP): pyproject.toml
 	@touch $@
 
 $(PAGES): $(PARTS) | $(STAMP)
-	$(BIN)/python tools/dashboard.py
+	$(BIN)/python tools/pages.py
 	@touch $@
 
 demo: setup    ## answer questions over the example apps live: code, nested calls, answer, tokens three ways

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 STATIC = Path(__file__).parent / "static"
-"""Where `tools/dashboard.py` puts what it builds from `dashboard/`; it comes with the wheel."""
+"""Where `tools/pages.py` puts what it builds from `dashboard/`; it comes with the wheel."""
 PAGE = "index.html"
 _KINDS = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
 _HASHED = re.compile(r"-[A-Z0-9]{8}\.(js|css)")

@@ -32,7 +32,7 @@ HEADERS = {
 MISSING = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="color-scheme" content="light dark">
 <title>Gristmill: the dashboard is not built</title><h1>The dashboard is not built</h1>
 <p>Its pages are made from <code>dashboard/</code> and are not in this installation. In a checkout run <code>make setup</code>,
-or only <code>python tools/dashboard.py</code>, and start the service again; a wheel brings them along.</p>
+or only <code>python tools/pages.py</code>, and start the service again; a wheel brings them along.</p>
 <p>Everything else works: see <a href="../docs">the API</a>.</p></html>"""
 
 

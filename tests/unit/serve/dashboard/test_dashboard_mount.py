@@ -46,7 +46,7 @@ def one(path: str, **headers: str) -> httpx.Response:
 @pytest.fixture(scope="module")
 def bundle() -> Mapping[str, Asset]:
     found = load_bundle()
-    assert found, "the dashboard is not built: run `make setup`, or python tools/dashboard.py"
+    assert found, "the dashboard is not built: run `make setup`, or python tools/pages.py"
     return found
 
 
