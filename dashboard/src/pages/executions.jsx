@@ -21,7 +21,7 @@ const COLUMNS = [
   { name: "Status", cell: (row) => <Status value={row.status} /> },
   { name: "Began", cell: (row) => <Time at={row.time} /> },
   { name: "Took", right: true, cell: (row) => ms(row.ms ?? row.outcome?.execution_time_ms) },
-  { name: "Begins with", wide: true, cell: (row) => row.about && <code class="about">{row.about}</code> },
+  { name: "About", wide: true, cell: (row) => row.about && <code class="about">{row.about}</code> },
   { name: "Session", wide: true, cell: (row) => row.session && <a href={to("sessions", row.session)}>{row.session}</a> },
   { name: "Caller", wide: true, cell: (row) => row.caller },
 ];

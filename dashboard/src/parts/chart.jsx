@@ -75,5 +75,5 @@ function drawn({ label, color, bars, points }, unit) {
       paths: uPlot.paths.bars({ size: [0.7, 24] }),
     };
   }
-  return { label, value, stroke, width: 2, points: { show: points, size: 6, fill: stroke }, spanGaps: true };
+  return { label, value, stroke, width: 2, points: { show: points, size: 6, fill: stroke }, spanGaps: false };
 }

@@ -43,7 +43,7 @@ def test_everybody_can_ask_who_he_is(service: Service, who: str | None, expected
 
 
 def test_an_ended_execution_is_shown_with_its_outcome_its_code_and_every_call(service: Service) -> None:
-    code = "# look\n\nfrom servers.crm import find\nfind('x')\nprint('out')\n'end'"
+    code = "# look\nimport os\n\nfrom servers.crm import find\nfind('x')\nprint('out')\n'end'"
     with service.client("ann") as client:
         outcome = client.post("/execute", json={"code": code}).json()
         shown = client.get(f"/executions/{outcome['id']}").json()

@@ -16,6 +16,7 @@ from gristmill.serve.http.who import EXECUTE, SEE
 
 STREAMS = 200
 """Event streams of one tenant at the same time."""
+_OURS = ("from servers", "from skills")
 ExecutionId = Annotated[str, Path(min_length=1, max_length=128)]
 EVENTS: dict[int | str, dict[str, Any]] = {
     200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}, "description": "Server-sent events."}
@@ -133,6 +134,8 @@ def _of_record(entry: AuditEntry) -> ExecutionView:
 
 
 def _about(code: str | None) -> str | None:
-    """The first line that says something."""
-    lines = (line.strip() for line in (code or "")[:4_000].splitlines())
-    return next((line[:120] for line in lines if line and not line.startswith("#")), None)
+    """The first line that says something: which tools it uses, or what it does."""
+    lines = [line.strip()[:120] for line in (code or "")[:4_000].splitlines()]
+    told = [line for line in lines if line and not line.startswith("#")]
+    telling = [line for line in told if line.startswith(_OURS) or not line.startswith(("import ", "from "))]
+    return next(iter([*telling, *told]), None)

@@ -115,7 +115,7 @@ class ExecutionView(_Out):
     caller: str | None = None
     time: float | None = None
     about: str | None = None
-    """The first line of its code, as it is on record."""
+    """The first line of its code that is more than an import, as it is on record."""
     outcome: Outcome | None = None
 
 
