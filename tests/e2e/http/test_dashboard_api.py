@@ -190,4 +190,5 @@ def test_the_service_shows_its_pages_and_says_where(service: Service) -> None:
     with service.client() as client:
         page = client.get("/dashboard", follow_redirects=True)
     assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
-    assert f"dashboard at {service.url}/dashboard\n" in service.lines
+    began = next(line for line in map(json.loads, service.lines) if line["event"] == "listening")
+    assert began["dashboard"] == f"{service.url}/dashboard"
