@@ -6,10 +6,11 @@ A run belongs to its caller. How many there are, and how long a finished or park
 import asyncio
 import time
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
 from mcp_types import ElicitRequestParams, ElicitResult
+from pydantic import ValidationError
 
 from gristmill.errors import LimitExceeded, NotFound
 from gristmill.model import Outcome
@@ -46,24 +47,42 @@ class Run:
     """Calls that are under way at the same time may all ask: one question after the other."""
     finished: float | None = None
     parked: asyncio.TimerHandle | None = None
+    began: float = field(default_factory=time.time)
+    changed: float = field(default_factory=time.time)
+    """When it last began to work, to ask or to be over, for clients that look at it as a task."""
+    is_task: bool = False
+    """Handed out as a task: the request it came with is answered, so nothing more may be sent for that."""
+    message: str | None = None
+    """What it last had to tell."""
 
     async def ask(self, params: ElicitRequestParams) -> ElicitResult:
         """Put a question and wait for whoever attends the run to bring the answer."""
         question = Question(key=uuid.uuid4().hex[:8], params=params, answer=asyncio.get_running_loop().create_future())
         async with self.turn:
             self.open_question = question
+            self.changed = time.time()
             self.asked.set()
+            self.park()
             try:
                 return await question.answer
             finally:
-                self.open_question = None
-                self.asked.clear()
+                self._settle()
+
+    def answer(self, given: Mapping[str, object]) -> None:
+        """Take what a client says to the open question; other keys are nobody's, a wrong kind of answer is a no."""
+        question = self.open_question
+        if question is None or question.answer.done() or given.get(question.key) is None:
+            return
+        try:
+            said = ElicitResult.model_validate(given[question.key], by_name=False)
+        except ValidationError:
+            said = ElicitResult(action="cancel")
+        question.answer.set_result(said)
+        self._settle()
 
     async def attend(self, seconds: float | None = None) -> Outcome | Question | None:
         """Wait until the run is over or asks something; nothing when that takes longer than ``seconds``."""
-        if self.parked:
-            self.parked.cancel()
-            self.parked = None
+        self._unpark()
         asking = asyncio.create_task(self.asked.wait())
         try:
             await asyncio.wait({self.task, asking}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
@@ -75,7 +94,20 @@ class Run:
 
     def park(self) -> None:
         """The client will come back with an answer, or not: then the run ends."""
+        self._unpark()
         self.parked = asyncio.get_running_loop().call_later(PARKED_SECONDS, self.task.cancel)
+
+    def _unpark(self) -> None:
+        if self.parked:
+            self.parked.cancel()
+            self.parked = None
+
+    def _settle(self) -> None:
+        """There is no open question any more: it works again."""
+        self._unpark()
+        self.open_question = None
+        self.changed = time.time()
+        self.asked.clear()
 
 
 class Runs:
@@ -116,6 +148,11 @@ class Runs:
             raise NotFound(f"no run {id!r} is under way or kept here")
         return run
 
+    def of(self, who: Who) -> tuple[Run, ...]:
+        """The caller's runs, the newest in front."""
+        self._forget()
+        return tuple(run for run in reversed(self._runs.values()) if run.who == who)
+
     async def close(self) -> None:
         """End all."""
         tasks = [run.task for run in self._runs.values()]
@@ -124,7 +161,7 @@ class Runs:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def _ended(self, run: Run) -> None:
-        run.finished = self._clock()
+        run.finished, run.changed = self._clock(), time.time()
         if not run.task.cancelled():
             run.task.exception()  # seen: whoever attends gets it
 

@@ -11,13 +11,11 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INVALID_PARAMS,
     CallToolRequestParams,
-    CallToolResult,
     CompleteRequestParams,
     CompleteResult,
     Completion,
     GetPromptRequestParams,
     GetPromptResult,
-    InputRequiredResult,
     ListPromptsResult,
     ListToolsResult,
     PaginatedRequestParams,
@@ -31,6 +29,7 @@ from gristmill.serve.harmless import harmless
 from gristmill.serve.mcp import prompt
 from gristmill.serve.mcp.arguments import WrongArguments
 from gristmill.serve.mcp.asking import Ctx
+from gristmill.serve.mcp.attending import Answer
 from gristmill.serve.mcp.call import call_tool
 from gristmill.serve.mcp.execute import execute_code
 from gristmill.serve.mcp.outcome import trouble
@@ -38,6 +37,7 @@ from gristmill.serve.mcp.resources import Resources
 from gristmill.serve.mcp.search import search_tools
 from gristmill.serve.mcp.state import Door
 from gristmill.serve.mcp.surface import CALL, DIRECT, EXECUTE, SEARCH, TOOLS
+from gristmill.serve.mcp.tasks import Tasks
 
 log = logging.getLogger(__name__)
 
@@ -77,7 +77,6 @@ def build_server(door: Door) -> McpServer:
         cache_hints=HINTS,
         get_tool_input_schema={tool.name: tool.input_schema for tool in tools_of(door)}.get,
         on_list_tools=answers.list_tools,
-        on_call_tool=answers.call_tool,
         on_list_prompts=answers.list_prompts,
         on_get_prompt=answers.get_prompt,
         on_completion=answers.complete,
@@ -88,6 +87,8 @@ def build_server(door: Door) -> McpServer:
         on_unsubscribe_resource=resources.unsubscribe,
         on_subscriptions_listen=resources.listen,
     )
+    server.add_request_handler("tools/call", CallToolRequestParams, answers.call_tool)  # may answer with a task
+    Tasks(door).bind(server)
     # What a client sends back in a second request is sealed: it can be neither made up nor used by somebody else.
     server.middleware.append(RequestStateBoundary(RequestStateSecurity.ephemeral(), default_audience="gristmill"))
     return server
@@ -107,7 +108,7 @@ class _Answers:
     async def list_tools(self, _ctx: Ctx, _params: PaginatedRequestParams | None) -> ListToolsResult:
         return self._tools
 
-    async def call_tool(self, ctx: Ctx, params: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
+    async def call_tool(self, ctx: Ctx, params: CallToolRequestParams) -> Answer:
         try:
             if params.name == EXECUTE:
                 return await execute_code(self._door, ctx, params)
