@@ -14,6 +14,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from gristmill.serve.mcp.http import BODY_BYTES
+from tests.e2e.mcp import tasks_client
 from tests.e2e.mcp.conftest import MODES, Mode, environ, text
 
 pytestmark = pytest.mark.anyio
@@ -37,10 +38,10 @@ def url(tmp_path_factory: pytest.TempPathFactory, state: Path) -> Generator[str]
 
 
 @asynccontextmanager
-async def connected(url: str, mode: Mode, token: str = TOKEN) -> AsyncGenerator[Client]:
+async def connected(url: str, mode: Mode, token: str = TOKEN, **options: Any) -> AsyncGenerator[Client]:
     async with (
         httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=60) as http,
-        Client(streamable_http_client(url, http_client=http), mode=mode) as client,
+        Client(streamable_http_client(url, http_client=http), mode=mode, **options) as client,
     ):
         yield client
 
@@ -63,6 +64,31 @@ async def test_several_clients_work_at_once(url: str, mode: Mode) -> None:
         async with anyio.create_task_group() as tasks:
             for number in range(4):
                 tasks.start_soon(work, number)
+
+
+async def test_a_long_run_is_a_task_and_its_id_must_be_the_one_in_the_header(url: str) -> None:
+    with anyio.fail_after(60):
+        async with connected(url, "2026-07-28", extensions=[tasks_client.Tasks()]) as client:
+            handle: Any = await client.session.call_tool("execute_code", {"code": "while True: pass"}, allow_claimed=True)
+            working = await tasks_client.get(client.session, handle.task_id)
+            for header in ({}, {"Mcp-Name": "another"}):
+                refused = await _get_task(url, handle.task_id, header)
+                assert (refused.status_code, refused.json()["error"]["code"]) == (400, -32020)
+            asked = await _get_task(url, handle.task_id, {"Mcp-Name": handle.task_id})
+            await tasks_client.cancel(client.session, handle.task_id)
+            ended = await tasks_client.until(client.session, handle.task_id, "cancelled", "completed")
+
+    assert (working["status"], ended["status"]) == ("working", "cancelled")
+    assert asked.json()["result"]["taskId"] == handle.task_id
+
+
+async def _get_task(url: str, task: str, headers: dict[str, str]) -> httpx2.Response:
+    version = "2026-07-28"
+    capabilities: dict[str, Any] = {"extensions": {tasks_client.EXTENSION: {}}}
+    prefix = "io.modelcontextprotocol"
+    meta = {f"{prefix}/protocolVersion": version, f"{prefix}/clientCapabilities": capabilities}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tasks/get", "params": {"taskId": task, "_meta": meta}}
+    return await post(url, json=body, headers={"Mcp-Method": "tasks/get", "Mcp-Protocol-Version": version, **headers})
 
 
 @pytest.mark.requirement("T42")

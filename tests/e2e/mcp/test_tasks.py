@@ -68,11 +68,11 @@ async def test_a_client_without_the_extension_is_never_given_a_task(state: Path)
 async def test_the_extension_is_declared_where_it_works_and_not_to_older_clients(state: Path) -> None:
     async with open_door(state) as door:
         async with connected(door, MODERN) as client:
-            modern: Any = (await client.session.discover()).capabilities
+            modern = (await client.session.send_discover(MODERN))["capabilities"]
         async with connected(door, "legacy") as client:
             legacy: Any = client.server_capabilities
 
-    assert modern.extensions == {EXTENSION: {}}
+    assert modern["extensions"] == {EXTENSION: {}}
     assert legacy.extensions is None
 
 
