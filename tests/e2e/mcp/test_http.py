@@ -12,7 +12,10 @@ import httpx2
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from typer.testing import CliRunner
 
+from gristmill.errors import ConfigError
+from gristmill.serve.cli.app import app
 from gristmill.serve.mcp.http import BODY_BYTES
 from tests.e2e.mcp import tasks_client
 from tests.e2e.mcp.conftest import MODES, Mode, environ, text
@@ -119,3 +122,23 @@ async def test_beyond_this_machine_a_token_is_needed(state: Path) -> None:
 
     assert done.returncode == 2
     assert "without a token" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("section", "options", "why"),
+    [
+        ('[policy]\ndeny = ["crm.*"]', ("--host", "127.0.0.1"), "without policy, masks or records"),
+        ('[mask]\nmode = "full"', ("--host", "127.0.0.1"), "without policy, masks or records"),
+        ("", ("--host", "0.0.0.0"), "test mode for this machine"),
+    ],
+)
+def test_the_test_mode_does_not_start_where_there_are_rules_or_strangers(
+    state: Path, section: str, options: tuple[str, ...], why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = state / "passthrough.toml"
+    config.write_text(f'[servers.crm]\ncommand = "true"\n[store]\npath = "{state}"\n{section}\n')
+    monkeypatch.setenv("GRISTMILL_TOKEN", TOKEN)
+    done = CliRunner().invoke(app, ["serve", "--http", "--passthrough", "crm", "--port", "0", "--config", str(config), *options])
+
+    assert isinstance(done.exception, ConfigError)
+    assert why in str(done.exception)

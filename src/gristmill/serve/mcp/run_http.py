@@ -23,13 +23,15 @@ async def run_http(config: Config, *, host: str, port: int, token: str | None, p
     """Serve until interrupted.
 
     Raises:
-        ConfigError: an address beyond this machine without a token.
+        ConfigError: an address beyond this machine without a token, or in the test mode.
     """
     is_local = f"[{host}]" in LOOPBACK or host in LOOPBACK
     if token is None and not is_local:
         raise ConfigError(f"without a token only this machine may connect: use --host 127.0.0.1, not {host}")
     hosts = LOOPBACK if is_local else (*LOOPBACK, host)
     if passthrough is not None:
+        if not is_local:
+            raise ConfigError(f"--passthrough is a test mode for this machine: use --host 127.0.0.1, not {host}")
         from gristmill.serve.mcp.passthrough import relaying
 
         async with relaying(config, passthrough) as relay:
