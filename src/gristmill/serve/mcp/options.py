@@ -31,7 +31,7 @@ async def with_options(
         options["approve"] = _approver(ask)
         if ctx and runtime.can_ask:
             options["ask"] = passed_on(ask, pages=can_visit(ctx))
-    if ctx is None or not _may_want_progress(door, ctx):
+    if ctx is None or not (run.is_task or _may_want_progress(door, ctx)):
         yield options
         return
     async with Progress(_teller(run, ctx)) as progress:

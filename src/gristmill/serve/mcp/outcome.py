@@ -22,8 +22,13 @@ def to_result(outcome: Outcome, *, expires: float | None = None, blocks: Sequenc
     return CallToolResult(
         content=[TextContent(text=to_text(outcome, expires=expires)), *blocks],
         structured_content=to_fields(outcome),
-        is_error=outcome.status not in _NO_ERROR,
+        is_error=not is_fine(outcome),
     )
+
+
+def is_fine(outcome: Outcome) -> bool:
+    """Whether it is no error: done, or waiting for somebody."""
+    return outcome.status in _NO_ERROR
 
 
 def to_text(outcome: Outcome, *, expires: float | None = None) -> str:

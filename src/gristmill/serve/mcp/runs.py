@@ -21,6 +21,7 @@ MOST_OF_CALLER = 16
 MOST_FINISHED = 256
 KEPT_SECONDS = 900.0
 PARKED_SECONDS = 600.0
+ENDING_SECONDS = 5.0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -82,15 +83,23 @@ class Run:
 
     async def attend(self, seconds: float | None = None) -> Outcome | Question | None:
         """Wait until the run is over or asks something; nothing when that takes longer than ``seconds``."""
+        question = await self.look(seconds)
+        return self.task.result() if self.task.done() else question
+
+    async def look(self, seconds: float | None = None) -> Question | None:
+        """As ``attend``, without the outcome: however the run ends, this only says what it asks."""
         self._unpark()
         asking = asyncio.create_task(self.asked.wait())
         try:
             await asyncio.wait({self.task, asking}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         finally:
             asking.cancel()
-        if self.task.done():
-            return self.task.result()
         return self.open_question
+
+    async def end(self) -> None:
+        """Cancel the run and see it end, if that does not take long."""
+        self.task.cancel()
+        await asyncio.wait({self.task}, timeout=ENDING_SECONDS)
 
     def park(self) -> None:
         """The client will come back with an answer, or not: then the run ends."""

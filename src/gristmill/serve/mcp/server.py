@@ -37,7 +37,8 @@ from gristmill.serve.mcp.resources import Resources
 from gristmill.serve.mcp.search import search_tools
 from gristmill.serve.mcp.state import Door
 from gristmill.serve.mcp.surface import CALL, DIRECT, EXECUTE, SEARCH, TOOLS
-from gristmill.serve.mcp.tasks import Tasks
+from gristmill.serve.mcp.task_methods import bind_tasks
+from gristmill.serve.mcp.tasks_2025 import CAPABILITY
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +54,7 @@ HINTS: dict[CacheableMethod, CacheHint] = {
 
 
 class McpServer(Server[Any]):
-    """The SDK's server, except that older clients are told truthfully which lists can change: that of the files."""
+    """The SDK's server, except that older clients are told truthfully what there is: one list that can change, and tasks."""
 
     def create_initialization_options(
         self,
@@ -63,7 +64,8 @@ class McpServer(Server[Any]):
     ) -> InitializationOptions:
         """What ``initialize`` answers."""
         truth = notification_options or NotificationOptions(resources_changed=True)
-        return super().create_initialization_options(truth, experimental_capabilities, extensions)
+        options = super().create_initialization_options(truth, experimental_capabilities, extensions)
+        return options.model_copy(update={"capabilities": options.capabilities.model_copy(update={"tasks": CAPABILITY})})
 
 
 def build_server(door: Door) -> McpServer:
@@ -88,7 +90,7 @@ def build_server(door: Door) -> McpServer:
         on_subscriptions_listen=resources.listen,
     )
     server.add_request_handler("tools/call", CallToolRequestParams, answers.call_tool)  # may answer with a task
-    Tasks(door).bind(server)
+    bind_tasks(server, door)
     # What a client sends back in a second request is sealed: it can be neither made up nor used by somebody else.
     server.middleware.append(RequestStateBoundary(RequestStateSecurity.ephemeral(), default_audience="gristmill"))
     return server

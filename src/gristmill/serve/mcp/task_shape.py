@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from gristmill.errors import Error
 from gristmill.serve.mcp.asking import Ctx, is_modern
+from gristmill.serve.mcp.outcome import is_fine
 from gristmill.serve.mcp.runs import KEPT_SECONDS, Run
 
 EXTENSION = "io.modelcontextprotocol/tasks"
@@ -43,8 +44,10 @@ def about(run: Run) -> dict[str, Any]:
 
 
 def about_2025(run: Run) -> dict[str, Any]:
-    """The same with the names of 2025-11-25."""
-    return {**_common(run), "ttl": _ttl_ms(run), "pollInterval": POLL_MS}
+    """The same with the names of 2025-11-25, where a program that failed is a task that failed."""
+    state = state_of(run)
+    failed = state == "completed" and (run.task.exception() is not None or not is_fine(run.task.result()))
+    return {**_common(run), "status": "failed" if failed else state, "ttl": _ttl_ms(run), "pollInterval": POLL_MS}
 
 
 def _common(run: Run) -> dict[str, Any]:

@@ -7,7 +7,6 @@ process. Clients that do not declare the extension are never given one.
 import logging
 from typing import Any
 
-from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 from mcp.shared.inbound import MCP_NAME_HEADER, decode_header_value
 from mcp_types import (
@@ -47,13 +46,6 @@ class Tasks:
 
     def __init__(self, door: Door) -> None:
         self._door = door
-
-    def bind(self, server: Server[Any]) -> None:
-        """Serve the methods, and say so."""
-        server.extensions[EXTENSION] = {}
-        server.add_request_handler("tasks/get", GetTaskRequestParams, self.get)
-        server.add_request_handler("tasks/update", UpdateTaskParams, self.update)
-        server.add_request_handler("tasks/cancel", GetTaskRequestParams, self.cancel)
 
     async def get(self, ctx: Ctx, params: GetTaskRequestParams) -> dict[str, Any]:
         """Where a task stands, with its question, its result or its error."""
