@@ -6,13 +6,13 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from mcp_types import CallToolRequestParams, CallToolResult, ElicitRequest, InputRequiredResult, TextContent
+from mcp_types import CallToolRequestParams, CallToolResult, ElicitRequest, InputRequests, InputRequiredResult, TextContent
 
 from gristmill.model import Outcome
 from gristmill.serve.mcp.asking import AskClient, Ctx, ask_through, can_answer, is_modern
 from gristmill.serve.mcp.files import blocks
 from gristmill.serve.mcp.outcome import to_result
-from gristmill.serve.mcp.runs import Question, Run
+from gristmill.serve.mcp.runs import Questions, Run
 from gristmill.serve.mcp.state import Door
 from gristmill.serve.mcp.surface import NEW
 from gristmill.serve.mcp.task_shape import handle, has_tasks
@@ -74,7 +74,7 @@ async def take_up(door: Door, ctx: Ctx, params: CallToolRequestParams) -> Answer
         NotFound: there is no such run of this caller.
     """
     run = door.runs.get(params.request_state or "", door.who(ctx))
-    run.answer(params.input_responses or {})  # without an answer the same question goes out again
+    run.answer(params.input_responses or {})  # what is not answered goes out again
     return await conclude(door, ctx, run)
 
 
@@ -90,14 +90,17 @@ async def conclude(door: Door, ctx: Ctx, run: Run, *, seconds: float | None = No
         if not run.task.cancelled():
             raise
         return _cancelled(run)
-    match found:
-        case None:
-            return handle(run) if tasks else _running(run)
-        case Question():
-            run.park()
-            return InputRequiredResult(input_requests={found.key: ElicitRequest(params=found.params)}, request_state=run.id)
-        case Outcome():
-            return await result_of(door, ctx, run, found)
+    if isinstance(found, Outcome):
+        return await result_of(door, ctx, run, found)
+    if found:
+        run.park()
+        return InputRequiredResult(input_requests=requests_of(found), request_state=run.id)
+    return handle(run) if tasks else _running(run)
+
+
+def requests_of(questions: Questions) -> InputRequests:
+    """What a run asks, as requests that a client finds in an answer of ours."""
+    return {question.key: ElicitRequest(params=question.params) for question in questions}
 
 
 async def result_of(door: Door, ctx: Ctx, run: Run, outcome: Outcome) -> CallToolResult:

@@ -35,7 +35,7 @@ async def run_http(config: Config, *, host: str, port: int, token: str | None, p
         from gristmill.serve.mcp.passthrough import relaying
 
         async with relaying(config, passthrough) as relay:
-            await _listen(relay, None, host=host, port=port, token=token, hosts=hosts)
+            await listen(relay, None, host=host, port=port, token=token, hosts=hosts)
         return
     servers = remembered_servers(config)
     async with opening(config) as hall:
@@ -47,12 +47,13 @@ async def run_http(config: Config, *, host: str, port: int, token: str | None, p
             on_wire=True,
             direct_calls=config.serve.direct_calls,
         )
-        await _listen(build_server(door), door, host=host, port=port, token=token, hosts=hosts)
+        await listen(build_server(door), door, host=host, port=port, token=token, hosts=hosts)
 
 
-async def _listen(
+async def listen(
     server: Server[Any], door: Door | None, *, host: str, port: int, token: str | None, hosts: tuple[str, ...]
 ) -> None:
+    """Serve ``server`` at that address until interrupted, and say which it is."""
     app = app_of(server, door, token=token, hosts=hosts)
     options = uvicorn.Config(
         app,

@@ -33,6 +33,9 @@ class Question:
     answer: "asyncio.Future[ElicitResult]"
 
 
+Questions = tuple[Question, ...]
+
+
 @dataclass(slots=True, kw_only=True, eq=False)
 class Run:
     """One execution and what it asks."""
@@ -42,10 +45,9 @@ class Run:
     session: SessionRecord | None = None
     opened: bool = False
     task: "asyncio.Task[Outcome]" = field(init=False)
-    open_question: Question | None = None
+    questions: dict[str, Question] = field(default_factory=dict[str, Question])
+    """The open ones, by their keys: calls that are under way at the same time may all ask."""
     asked: asyncio.Event = field(default_factory=asyncio.Event)
-    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """Calls that are under way at the same time may all ask: one question after the other."""
     finished: float | None = None
     parked: asyncio.TimerHandle | None = None
     began: float = field(default_factory=time.time)
@@ -59,34 +61,33 @@ class Run:
     async def ask(self, params: ElicitRequestParams) -> ElicitResult:
         """Put a question and wait for whoever attends the run to bring the answer."""
         question = Question(key=uuid.uuid4().hex[:8], params=params, answer=asyncio.get_running_loop().create_future())
-        async with self.turn:
-            self.open_question = question
-            self.changed = time.time()
-            self.asked.set()
-            self.park()
-            try:
-                return await question.answer
-            finally:
-                self._settle()
+        self.questions[question.key] = question
+        self.changed = time.time()
+        self.asked.set()
+        self.park()
+        try:
+            return await question.answer
+        finally:
+            self._settle(question)
 
     def answer(self, given: Mapping[str, object]) -> None:
-        """Take what a client says to the open question; other keys are nobody's, a wrong kind of answer is a no."""
-        question = self.open_question
-        if question is None or question.answer.done() or given.get(question.key) is None:
-            return
-        try:
-            said = ElicitResult.model_validate(given[question.key], by_name=False)
-        except ValidationError:
-            said = ElicitResult(action="cancel")
-        question.answer.set_result(said)
-        self._settle()
+        """Take what a client says to open questions; other keys are nobody's, a wrong kind of answer is a no."""
+        for question in tuple(self.questions.values()):
+            if question.answer.done() or given.get(question.key) is None:
+                continue
+            try:
+                said = ElicitResult.model_validate(given[question.key], by_name=False)
+            except ValidationError:
+                said = ElicitResult(action="cancel")
+            question.answer.set_result(said)
+            self._settle(question)
 
-    async def attend(self, seconds: float | None = None) -> Outcome | Question | None:
-        """Wait until the run is over or asks something; nothing when that takes longer than ``seconds``."""
-        question = await self.look(seconds)
-        return self.task.result() if self.task.done() else question
+    async def attend(self, seconds: float | None = None) -> Outcome | Questions:
+        """Wait until the run is over or asks something; no questions when that takes longer than ``seconds``."""
+        questions = await self.look(seconds)
+        return self.task.result() if self.task.done() else questions
 
-    async def look(self, seconds: float | None = None) -> Question | None:
+    async def look(self, seconds: float | None = None) -> Questions:
         """As ``attend``, without the outcome: however the run ends, this only says what it asks."""
         self._unpark()
         asking = asyncio.create_task(self.asked.wait())
@@ -94,7 +95,7 @@ class Run:
             await asyncio.wait({self.task, asking}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         finally:
             asking.cancel()
-        return self.open_question
+        return tuple(self.questions.values())
 
     async def end(self) -> None:
         """Cancel the run and see it end, if that does not take long."""
@@ -111,12 +112,13 @@ class Run:
             self.parked.cancel()
             self.parked = None
 
-    def _settle(self) -> None:
-        """There is no open question any more: it works again."""
-        self._unpark()
-        self.open_question = None
+    def _settle(self, question: Question) -> None:
+        """It is open no more; without any the run works again."""
+        self.questions.pop(question.key, None)
         self.changed = time.time()
-        self.asked.clear()
+        if not self.questions:
+            self._unpark()
+            self.asked.clear()
 
 
 class Runs:

@@ -25,7 +25,7 @@ def has_tasks(ctx: Ctx) -> bool:
 def state_of(run: Run) -> State:
     """Where it stands. A program that failed is a run that completed: only what is no answer at all has failed."""
     if not run.task.done():
-        return "input_required" if run.open_question else "working"
+        return "input_required" if run.questions else "working"
     if run.task.cancelled():
         return "cancelled"
     error = run.task.exception()

@@ -16,14 +16,13 @@ from mcp_types import (
     METHOD_NOT_FOUND,
     MISSING_REQUIRED_CLIENT_CAPABILITY,
     CallToolResult,
-    ElicitRequest,
     GetTaskRequestParams,
 )
 
 from gristmill.errors import Error, NotFound
 from gristmill.serve.harmless import harmless
 from gristmill.serve.mcp.asking import Ctx, is_modern
-from gristmill.serve.mcp.attending import result_of
+from gristmill.serve.mcp.attending import requests_of, result_of
 from gristmill.serve.mcp.outcome import trouble
 from gristmill.serve.mcp.runs import Run
 from gristmill.serve.mcp.state import Door
@@ -33,6 +32,8 @@ log = logging.getLogger(__name__)
 
 FAULT = {"code": INTERNAL_ERROR, "message": "Internal server error"}
 """What a client learns of a fault of ours; the log has the rest."""
+
+_ON_WIRE: dict[str, Any] = {"by_alias": True, "mode": "json", "exclude_none": True}
 
 
 class UpdateTaskParams(GetTaskRequestParams):
@@ -50,7 +51,7 @@ class Tasks:
     async def get(self, ctx: Ctx, params: GetTaskRequestParams) -> dict[str, Any]:
         """Where a task stands, with its question, its result or its error."""
         run = self._run(ctx, params)
-        if run.open_question:
+        if run.questions:
             run.park()  # somebody is there who can answer
         return about(run) | await self._detail(ctx, run)
 
@@ -65,14 +66,13 @@ class Tasks:
         return {}
 
     async def _detail(self, ctx: Ctx, run: Run) -> dict[str, Any]:
-        question = run.open_question
         match state_of(run):
-            case "input_required" if question:
-                asked = ElicitRequest(params=question.params).model_dump(by_alias=True, mode="json", exclude_none=True)
-                return {"inputRequests": {question.key: asked}}
+            case "input_required":
+                asked = requests_of(tuple(run.questions.values()))
+                return {"inputRequests": {key: each.model_dump(**_ON_WIRE) for key, each in asked.items()}}
             case "completed":
                 result = await settled(self._door, ctx, run)
-                return {"result": result.model_dump(by_alias=True, mode="json", exclude_none=True)}
+                return {"result": result.model_dump(**_ON_WIRE)}
             case "failed":
                 log.error("task %s failed", run.id, exc_info=run.task.exception())
                 return {"error": FAULT, "statusMessage": FAULT["message"]}

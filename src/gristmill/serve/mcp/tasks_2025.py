@@ -84,10 +84,10 @@ class Tasks2025:
         related = {RELATED: {"taskId": run.id}}
         try:
             while not run.task.done():
-                if question := await run.look():
+                for question in (await run.look())[:1]:  # one after the other: there may be fewer when one is answered
                     run.answer({question.key: await ask_through(ctx, question.params, related)})
         finally:
-            if run.open_question:
+            if run.questions:
                 run.park()  # whoever waited has left: another may come
         if state_of(run) != "completed":
             raise MCPError(code=INTERNAL_ERROR, message=f"the task is {state_of(run)}")
