@@ -20,7 +20,10 @@ from mcp_types import (
     ListToolsResult,
     PaginatedRequestParams,
     PromptReference,
+    PromptsCapability,
+    ServerCapabilities,
     Tool,
+    ToolsCapability,
 )
 
 from gristmill import __version__
@@ -54,7 +57,12 @@ HINTS: dict[CacheableMethod, CacheHint] = {
 
 
 class McpServer(Server[Any]):
-    """The SDK's server, except that older clients are told truthfully what there is: one list that can change, and tasks."""
+    """The SDK's server, except that clients are told the truth: one list can change, that of files, and there are tasks."""
+
+    def get_capabilities(self, *places: Any, **options: Any) -> ServerCapabilities:
+        """What ``server/discover`` answers: tools and prompts never change, whatever else can be listened to."""
+        still = {"tools": ToolsCapability(list_changed=False), "prompts": PromptsCapability(list_changed=False)}
+        return super().get_capabilities(*places, **options).model_copy(update=still)
 
     def create_initialization_options(
         self,
