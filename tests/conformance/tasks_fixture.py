@@ -23,8 +23,8 @@ from gristmill.model import Outcome
 from gristmill.serve.mcp.asking import AskClient, Ctx
 from gristmill.serve.mcp.attending import Answer, begin, take_up
 from gristmill.serve.mcp.http import LOOPBACK
+from gristmill.serve.mcp.run import Run
 from gristmill.serve.mcp.run_http import listen
-from gristmill.serve.mcp.runs import Run
 from gristmill.serve.mcp.server import build_server
 from gristmill.serve.mcp.state import Door
 from gristmill.serve.mcp.tasks import require_tasks

@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import pytest
 from mcp import Client, MCPError
-from mcp_types import GetTaskRequestParams
+from mcp_types import GetTaskRequestParams, Request, RequestParams
 
 from gristmill.model import Outcome
 from gristmill.serve.mcp.state import Door
@@ -38,6 +38,7 @@ async def begin(client: Client, arguments: dict[str, Any]) -> Handle:
     return found
 
 
+@pytest.mark.requirement("M8")
 async def test_a_client_with_the_extension_gets_the_same_result_from_a_task(state: Path) -> None:
     tasks = Tasks()
     async with open_door(state, task_after=0.0) as door, connected(door, MODERN, extensions=[tasks]) as client:
@@ -54,6 +55,7 @@ async def test_a_program_that_is_done_soon_is_answered_at_once(state: Path) -> N
     assert found.structured_content["result"] == 42
 
 
+@pytest.mark.requirement("M8")
 async def test_a_client_without_the_extension_is_never_given_a_task(state: Path) -> None:
     async with open_door(state, task_after=0.0) as door, connected(door, MODERN) as client:
         result = await client.call_tool("execute_code", {"code": "6 * 7"})
@@ -186,6 +188,7 @@ async def test_answers_to_no_open_question_are_ignored_and_a_wrong_kind_of_answe
 
 
 @pytest.mark.requirement("T46")
+@pytest.mark.requirement("M8")
 async def test_a_task_is_not_there_for_another_caller(state: Path) -> None:
     callers = [Who("ann"), Who("bob"), Who("ann", tenant="another"), Who("ann")]
 
@@ -245,3 +248,15 @@ async def test_methods_that_the_extension_has_not_are_not_there(state: Path, met
             await client.session.send_request(Ask(method=method, params=GetTaskRequestParams(task_id="x")), Anything)
 
     assert caught.value.error.code == -32601
+
+
+async def test_only_clients_with_the_extension_may_ask_to_follow_tasks(state: Path) -> None:
+    class Listen(RequestParams):
+        notifications: dict[str, Any]
+
+    wanted = Request[Listen, str](method="subscriptions/listen", params=Listen(notifications={"taskIds": ["x"]}))
+    async with open_door(state) as door, connected(door, MODERN) as client:
+        with anyio.fail_after(30), pytest.raises(MCPError) as caught:
+            await client.session.send_request(wanted, Anything)
+
+    assert caught.value.error.code == -32021

@@ -32,6 +32,7 @@ async def ask(client: Client, method: str, task: str) -> dict[str, Any]:
     return await send(client, method, GetTaskRequestParams(task_id=task))
 
 
+@pytest.mark.requirement("M8")
 async def test_a_task_is_polled_and_its_result_is_that_of_the_call(state: Path) -> None:
     with anyio.fail_after(60):
         async with open_door(state) as door, connected(door, "legacy") as client:

@@ -12,7 +12,7 @@ from gristmill.model import Outcome
 from gristmill.serve.mcp.asking import AskClient, Ctx, ask_through, can_answer, is_modern
 from gristmill.serve.mcp.files import blocks
 from gristmill.serve.mcp.outcome import to_result
-from gristmill.serve.mcp.runs import Questions, Run
+from gristmill.serve.mcp.run import Questions, Run
 from gristmill.serve.mcp.state import Door
 from gristmill.serve.mcp.surface import NEW
 from gristmill.serve.mcp.task_shape import handle, has_tasks

@@ -10,7 +10,7 @@ from gristmill.serve.mcp.arguments import ExecuteArguments, WrongArguments, chec
 from gristmill.serve.mcp.asking import AskClient, Ctx, can_answer
 from gristmill.serve.mcp.attending import Answer, begin, conclude, prepare, take_up
 from gristmill.serve.mcp.options import with_options
-from gristmill.serve.mcp.runs import Run
+from gristmill.serve.mcp.run import Run
 from gristmill.serve.mcp.state import Door
 
 WAIT_SECONDS = 50.0

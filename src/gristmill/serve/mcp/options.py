@@ -11,7 +11,7 @@ from gristmill.serve.mcp.approvals import SCHEMA, approved, question
 from gristmill.serve.mcp.asking import AskClient, Ctx, can_visit
 from gristmill.serve.mcp.progress import Progress, Report
 from gristmill.serve.mcp.questions import passed_on
-from gristmill.serve.mcp.runs import Run
+from gristmill.serve.mcp.run import Run
 from gristmill.serve.mcp.state import Door
 from gristmill.serve.mcp.task_shape import has_tasks
 

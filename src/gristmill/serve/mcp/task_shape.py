@@ -7,7 +7,8 @@ from typing import Any, Literal
 from gristmill.errors import Error
 from gristmill.serve.mcp.asking import Ctx, is_modern
 from gristmill.serve.mcp.outcome import is_fine
-from gristmill.serve.mcp.runs import KEPT_SECONDS, Run
+from gristmill.serve.mcp.run import Run
+from gristmill.serve.mcp.runs import KEPT_SECONDS
 
 EXTENSION = "io.modelcontextprotocol/tasks"
 RELATED = "io.modelcontextprotocol/related-task"

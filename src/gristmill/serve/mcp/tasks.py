@@ -24,7 +24,7 @@ from gristmill.serve.harmless import harmless
 from gristmill.serve.mcp.asking import Ctx, is_modern
 from gristmill.serve.mcp.attending import requests_of, result_of
 from gristmill.serve.mcp.outcome import trouble
-from gristmill.serve.mcp.runs import Run
+from gristmill.serve.mcp.run import Run
 from gristmill.serve.mcp.state import Door
 from gristmill.serve.mcp.task_shape import EXTENSION, about, has_tasks, state_of
 

@@ -27,7 +27,7 @@ from gristmill.errors import Error
 from gristmill.serve.mcp.arguments import WrongArguments
 from gristmill.serve.mcp.asking import Ctx, ask_through
 from gristmill.serve.mcp.execute import begin_task
-from gristmill.serve.mcp.runs import Run
+from gristmill.serve.mcp.run import Run
 from gristmill.serve.mcp.state import Door
 from gristmill.serve.mcp.surface import EXECUTE
 from gristmill.serve.mcp.task_shape import RELATED, about_2025, state_of

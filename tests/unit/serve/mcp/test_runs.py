@@ -6,7 +6,8 @@ from mcp_types import ElicitRequestFormParams, ElicitResult
 
 from gristmill.errors import LimitExceeded, NotFound
 from gristmill.model import Outcome
-from gristmill.serve.mcp.runs import KEPT_SECONDS, MOST_OF_CALLER, Run, Runs
+from gristmill.serve.mcp.run import Run
+from gristmill.serve.mcp.runs import KEPT_SECONDS, MOST_OF_CALLER, Runs
 from gristmill.serve.mcp.who import Who
 from tests.unit.serve.mcp.test_outcome import OK
 
@@ -122,7 +123,7 @@ async def test_a_run_whose_question_nobody_answers_ends(monkeypatch: pytest.Monk
         await run.ask(ElicitRequestFormParams(message="?", requested_schema={}))
         return OK
 
-    monkeypatch.setattr("gristmill.serve.mcp.runs.PARKED_SECONDS", 0.0)
+    monkeypatch.setattr("gristmill.serve.mcp.run.PARKED_SECONDS", 0.0)
     run = Run(id="a", who=ANN)
     Runs().start(run, asks)
     with anyio.fail_after(5):
