@@ -114,4 +114,9 @@ REQUIREMENTS = (
     Requirement(
         "M7", "issue 6", "malformed, huge and cancelled messages are answered as the protocol says, and the next one is served"
     ),
+    Requirement(
+        "M8",
+        "issue 6",
+        "a long run is a task for clients that have tasks, in both eras, owned by its caller, and for nobody else",
+    ),
 )

@@ -163,7 +163,7 @@ def cli_page() -> str:
     for path, command in _commands(typer.main.get_command(app), ()):
         lines += [f"## `gristmill {' '.join(path)}`", "", inspect.cleandoc(command.help or ""), ""]
         for parameter in command.params:
-            if parameter.param_type_name == "option" and parameter.name != "help":
+            if parameter.param_type_name == "option" and parameter.name != "help" and not parameter.hidden:
                 lines.append(f"- `{' '.join(parameter.opts)}`: {parameter.help}")
         lines.append("")
     return "\n".join(lines)

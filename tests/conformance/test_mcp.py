@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -71,6 +72,23 @@ def test_the_server_passes_every_required_scenario(revision: str, tmp_path: Path
 
     assert _required(revision, "server") <= _verdicts(report).keys(), report[-3000:]
     assert _failed(report) == NOT_APPLICABLE["server"][revision].keys(), report[-3000:]
+
+
+def test_our_own_tasks_pass_the_scenarios_of_the_tasks_extension(tmp_path: Path) -> None:
+    scenarios = {name for name in NOT_APPLICABLE["server"]["2026-07-28"] if name.startswith("tasks-")}
+    with _started([sys.executable, "-m", "tests.conformance.tasks_fixture"], ready="listening on", on="stderr") as line:
+        url = line.split()[-1].replace("127.0.0.1", "localhost")
+
+        def run(name: str) -> tuple[str, str]:
+            options = ("--scenario", name, "--spec-version", "2026-07-28", "--force", "-o", str(tmp_path / name))
+            return name, _suite("server", "--url", url, *options)
+
+        with ThreadPoolExecutor(len(scenarios)) as threads:
+            reports = dict(threads.map(run, scenarios))
+
+    failed = {name for name, report in reports.items() if not re.search(r"Passed: (\d+)/\1, 0 failed", report)}
+    assert not failed, "\n".join(reports[name][-2000:] for name in failed)
+    assert len(scenarios) == 9
 
 
 @pytest.mark.parametrize("revision", REVISIONS)

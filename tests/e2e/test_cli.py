@@ -71,6 +71,14 @@ def test_memory_can_be_chosen(home: dict[str, str]) -> None:
     assert outcome("--memory-mb", "512", stdin=program, env=home)[1]["result"] == 180 << 20
 
 
+def test_what_is_shown_of_a_large_result_can_be_chosen(home: dict[str, str]) -> None:
+    program = "[{'name': f'customer {number}', 'total': number} for number in range(2_000)]"
+    shown = {way: outcome("--strategy", way, stdin=program, env=home)[1] for way in ("schema_only", "full")}
+    assert "customer" not in json.dumps(shown["schema_only"]["result"])
+    assert shown["schema_only"]["left_out"][0]["path"]
+    assert len(shown["full"]["result"]) == 2_000
+
+
 def test_a_sessions_files_survive_the_command(home: dict[str, str]) -> None:
     outcome("--session", "cli", stdin="open('f', 'w').write('kept')", env=home)
     _, found = outcome("--session", "cli", stdin="open('f').read()", env=home)

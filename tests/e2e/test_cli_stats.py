@@ -41,15 +41,17 @@ def unused(text: str) -> str:
     return text
 
 
-async def work(home: Path) -> None:
+async def work(home: Path) -> list[str]:
+    """Two executions of ours and one of another tenant; returns their ids."""
     config = Config.model_validate(
         {"sandbox": SandboxConfig(warm=0), "store": StoreConfig(path=home), "policy": {"allow": ["*"]}}
     )
     async with Runtime.open(config, tools={"crm.rows": rows, "idle.unused": unused}) as runtime:
         await runtime.search("something that nobody has")
-        await runtime.execute("from servers import crm\nlen(crm.rows(count=500))", session="a")
-        await runtime.execute("from servers import crm\nlen(crm.rows(count=1))", session="b")
-        await runtime.execute("1", session="b", tenant="other")
+        large = await runtime.execute("from servers import crm\nlen(crm.rows(count=500))", session="a")
+        small = await runtime.execute("from servers import crm\nlen(crm.rows(count=1))", session="b")
+        other = await runtime.execute("1", session="b", tenant="other")
+        return [large.id, small.id, other.id]
 
 
 def test_what_was_spent_is_shown_to_people_and_scripts(home: Path) -> None:
@@ -72,3 +74,18 @@ def test_one_session_alone_may_have_been_dearer_and_that_is_said(home: Path) -> 
     assert small["savings"]["against_direct"]["resent"] < 0
     assert "more" in small["summary"] or "dearer" in small["summary"], small["summary"]
     assert json.loads(stats("--json", "--days", "0"))["executions"] == 0
+
+
+def test_one_execution_has_an_account_of_its_own_against_both_other_ways(home: Path) -> None:
+    large, small, foreign = asyncio.run(work(home))
+    of_large, of_small = (json.loads(stats("--json", "--execution", each, "--days", "0")) for each in (large, small))
+    counted = [(found["executions"], found["calls"], found["searches"]) for found in (of_large, of_small)]
+    assert counted == [(1, 1, 1), (1, 1, 0)]
+    for baseline in ("against_direct", "against_search"):
+        assert of_large["savings"][baseline]["resent"] > 0 > of_small["savings"][baseline]["once"]
+    assert of_large["advice"] == []
+    assert "1 executions, 1 tool calls" in stats("--execution", small)
+    for nobodys in (foreign, "nonsense"):
+        done = CliRunner().invoke(app, ("stats", "--execution", nobodys))
+        assert done.exit_code != 0
+        assert "is in the token accounts" in str(done.exception)

@@ -9,9 +9,12 @@ import pytest
 
 from gristmill import Config, Runtime
 from gristmill.config import SandboxConfig, StoreConfig
+from gristmill.config_mask import MaskConfig
 from gristmill.config_policy import PolicyConfig
 from gristmill.config_quota import QuotaConfig
+from gristmill.errors import ToolFailed
 from gristmill.model import Plan
+from gristmill.serve.provider_tools import Wishes, exported
 from tests.conftest import TOOLS
 
 pytestmark = pytest.mark.anyio
@@ -23,10 +26,10 @@ def anyio_backend() -> str:
 
 
 @asynccontextmanager
-async def opened(folder: Path, **sections: Any) -> AsyncGenerator[Runtime]:
+async def opened(folder: Path, tools: dict[str, Any] | None = None, **sections: Any) -> AsyncGenerator[Runtime]:
     folder.chmod(0o755)
     config = Config(sandbox=SandboxConfig(warm=0), store=StoreConfig(path=folder / "state"), **sections)
-    async with Runtime.open(config, tools=TOOLS) as runtime:
+    async with Runtime.open(config, tools=TOOLS | (tools or {})) as runtime:
         yield runtime
 
 
@@ -101,3 +104,71 @@ async def test_a_large_answer_is_kept_short_and_the_rest_stays_in_the_workspace(
 
     assert outcome.left_out
     assert outcome.session == "s"
+
+
+MAIL = "ann@example.com"
+
+
+class Post:
+    """Tools that tell an address and send to one."""
+
+    def __init__(self) -> None:
+        self.received: list[str] = []
+
+    def find(self) -> dict[str, str]:
+        """Whose address it is."""
+        return {"name": "Ann", "mail": MAIL}
+
+    def send(self, to: str) -> dict[str, str]:
+        """Send to an address."""
+        self.received.append(to)
+        if to == "nobody":
+            raise ToolFailed(f"not a friend of {MAIL}")
+        return {"sent_to": to}
+
+    @property
+    def tools(self) -> dict[str, Any]:
+        return {"post.find": self.find, "post.send": self.send}
+
+
+@pytest.mark.requirement("M6")
+@pytest.mark.parametrize("mode", ["output", "full"])
+async def test_the_model_sees_masks_and_the_tool_gets_what_they_stand_for(
+    tmp_path: Path, mode: Literal["output", "full"]
+) -> None:
+    post = Post()
+    policy = PolicyConfig(allow=("*",))
+    async with opened(tmp_path, post.tools, mask=MaskConfig(mode=mode), policy=policy) as runtime:
+        found: Any = await runtime.call("post.find", session="s")
+        placeholder = found.result["mail"]
+        sent: Any = await runtime.call("post.send", {"to": placeholder}, session="s")
+        failed = await runtime.call("post.send", {"to": "nobody"}, session="s")
+        foreign = await runtime.call("post.send", {"to": placeholder}, session="another")
+        await runtime.audit.flush()
+        record = str([entry.record for entry in await runtime.audit.list()])
+
+    assert placeholder.startswith("<EMAIL_")
+    assert post.received == [MAIL, "nobody", placeholder]
+    assert sent.result == {"sent_to": placeholder}
+    assert MAIL not in str([found, sent, failed, foreign])
+    assert placeholder in (failed.error or "")
+    assert MAIL not in record
+
+
+@pytest.mark.requirement("M6")
+@pytest.mark.parametrize("form", ["anthropic", "openai"])
+async def test_a_call_under_an_exported_name_goes_through_policy_masks_and_record(
+    tmp_path: Path, form: Literal["anthropic", "openai"]
+) -> None:
+    post = Post()
+    policy = PolicyConfig(allow=("post.find",), deny=("post.send",))
+    async with opened(tmp_path, post.tools, mask=MaskConfig(mode="full"), policy=policy) as runtime:
+        made = exported(await runtime.list_tools("post"), form, Wishes())
+        outcomes = {key: await runtime.call(key, {"to": "x"} if key == "post.send" else {}) for key in made.names.values()}
+        await runtime.audit.flush()
+        calls = {entry.record.status for entry in await runtime.audit.list() if entry.record.kind == "call"}
+
+    found: Any = outcomes["post.find"].result
+    assert found["mail"].startswith("<EMAIL_")
+    assert (outcomes["post.send"].status, post.received) == ("refused", [])
+    assert calls == {"ok", "refused.call"}

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from gristmill.errors import NotFound
 from gristmill.ledger.advice import History
 from gristmill.ledger.records import CallRecord, ExecutionRecord, SearchRecord
 from gristmill.store.base import Statement, Store
@@ -60,6 +61,31 @@ class Spent:
         executions = await self._read("spent_executions", _EXECUTION, where, values)
         calls = await self._read("spent_calls", _CALL, where, values)
         searches = await self._read("spent_searches", _SEARCH, where, values)
+        return await self._history(executions, calls, searches)
+
+    async def of_execution(self, execution: str, *, tenant: str) -> History:
+        """One execution, its calls, and the searches that its caller made for it: those since the execution before.
+
+        Raises:
+            NotFound: nothing is kept of it.
+        """
+        one: list[Any] = [tenant, execution]
+        executions = await self._read("spent_executions", _EXECUTION, "tenant = ? AND execution = ?", one)
+        if not executions:
+            raise NotFound(f"no execution {execution[:80]!r} is in the token accounts")
+        caller, at = executions[0]["caller"], executions[0]["at"]
+        earlier = "SELECT MAX(at) FROM spent_executions WHERE tenant = ? AND caller = ? AND at < ?"
+        before = (await self._store.read(earlier, tenant, caller, at))[0][0] or 0.0
+        ended = at + executions[0]["ms"] / 1000
+        calls = await self._read("spent_calls", _CALL, "tenant = ? AND execution = ?", one)
+        between = "tenant = ? AND caller = ? AND at > ? AND at <= ?"
+        return await self._history(
+            executions, calls, await self._read("spent_searches", _SEARCH, between, [tenant, caller, before, ended])
+        )
+
+    async def _history(
+        self, executions: list[dict[str, Any]], calls: list[dict[str, Any]], searches: list[dict[str, Any]]
+    ) -> History:
         definitions = await self._store.read("SELECT tool, tokens FROM spent_definitions")
         return History(
             executions=[ExecutionRecord(**row) for row in executions],

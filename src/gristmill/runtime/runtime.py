@@ -26,7 +26,7 @@ from gristmill.runtime.keeping import Keeping, Scope, skills_in_sight
 from gristmill.runtime.learning import OUTSIDE
 from gristmill.runtime.promise import promise
 from gristmill.runtime.rooms import Rooms
-from gristmill.runtime.stats import Stats, stats_of
+from gristmill.runtime.stats import Stats, read_stats
 from gristmill.session.sessions import session_key
 from gristmill.upstream.base import Ask
 from gristmill.upstream.inproc import Function
@@ -209,11 +209,17 @@ class Runtime:
         """What was counted, for Prometheus; nothing unless the runtime is serving."""
         return self._rooms.recorder.metrics
 
-    async def stats(self, *, session: str | None = None, tenant: str = "local", since: float = 0.0) -> Stats:
-        """What was spent in tokens and what that saved, and what is advised upon it."""
+    async def stats(
+        self, *, session: str | None = None, tenant: str = "local", since: float = 0.0, execution: str | None = None
+    ) -> Stats:
+        """What was spent in tokens and what that saved, and what is advised upon it; or the account of one ``execution``.
+
+        Raises:
+            NotFound: nothing is kept of the execution.
+        """
         await self._rooms.recorder.accounts.settled()
         await self._rooms.desk.store.flush()
-        return stats_of(await self._rooms.spent.history(tenant=tenant, session=session, since=since))
+        return await read_stats(self._rooms.spent, tenant=tenant, session=session, since=since, execution=execution)
 
     @property
     def keeping(self) -> Keeping:

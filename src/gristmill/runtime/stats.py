@@ -28,8 +28,8 @@ class Stats:
     method: str = METHOD
 
 
-def stats_of(history: History) -> Stats:
-    """The account of a history."""
+def stats_of(history: History, *, advised: bool = True) -> Stats:
+    """The account of a history; nothing is advised upon one that is too short for it."""
     work = Work(definitions=history.definitions, executions=history.executions, calls=history.calls, searches=history.searches)
     found = savings(work)
     return Stats(
@@ -40,8 +40,21 @@ def stats_of(history: History) -> Stats:
         definition_tokens=sum(history.definitions.values()),
         savings=found,
         summary=explain(found),
-        advice=advise(history),
+        advice=advise(history) if advised else (),
     )
+
+
+async def read_stats(
+    spent: Spent, *, tenant: str, session: str | None = None, since: float = 0.0, execution: str | None = None
+) -> Stats:
+    """The account of a tenant, of one of its sessions, or of one execution alone, whenever that was.
+
+    Raises:
+        NotFound: nothing is kept of the execution.
+    """
+    if execution is not None:
+        return stats_of(await spent.of_execution(execution, tenant=tenant), advised=False)
+    return stats_of(await spent.history(tenant=tenant, session=session, since=since))
 
 
 @asynccontextmanager

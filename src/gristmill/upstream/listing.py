@@ -10,6 +10,7 @@ from mcp_types import Tool as WireTool
 
 from gristmill.model import Json, Tool
 from gristmill.upstream.admit import Filter
+from gristmill.upstream.wrapped import inner_schema
 
 _PAGES = 200
 _TOOLS = 10_000
@@ -48,7 +49,7 @@ def convert(tools: Iterable[WireTool], server: str, only: Filter) -> Iterable[To
             title=wire.title,
             description=(wire.description or "")[:_DESCRIPTION],
             input_schema=wire.input_schema,
-            output_schema=wire.output_schema,
+            output_schema=inner_schema(wire.output_schema),
             annotations=wire.annotations.model_dump(by_alias=True, exclude_none=True) if wire.annotations else {},
         )
         if only.admits(tool.name) and _size(tool) <= _TOOL_BYTES and _is_shallow([tool.input_schema, tool.output_schema]):

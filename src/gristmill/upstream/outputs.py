@@ -26,6 +26,10 @@ class OutputChecks:
         self._compiled = {name: check for name, check in self._compiled.items() if name in kept}
         self._schemas = dict(schemas)
 
+    def schema(self, tool: str) -> Mapping[str, Json] | None:
+        """What ``tool`` promises, if it does."""
+        return self._schemas.get(tool)
+
     def check(self, tool: str, value: Json) -> None:
         """Do nothing if ``value`` is what ``tool`` promised, or promised nothing.
 

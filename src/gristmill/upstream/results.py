@@ -6,6 +6,7 @@ or array becomes data; images, audio and binary resources become a ``Blob``, whi
 
 import base64
 import binascii
+import json
 from collections.abc import Iterable
 from typing import cast
 
@@ -48,12 +49,22 @@ def to_value(result: CallToolResult) -> Json:
 def text_to_value(text: str) -> Json:
     """Data if the text is a JSON object or array, else the text.
 
-    A lone number stays text: an identifier such as ``12e5`` must not turn into a float behind the code's back.
+    A lone number stays text: an identifier such as ``12e5`` must not turn into a float behind the code's back. ``NaN`` and
+    ``Infinity``, which are no JSON but which Python servers write, become ``None``, as everywhere between the server and code.
     """
     if text.lstrip()[:1] not in ("{", "["):
         return text
     try:
         return msgspec.json.decode(text)
+    except (ValueError, RecursionError):
+        return _lenient(text)
+
+
+def _lenient(text: str) -> Json:
+    if "NaN" not in text and "Infinity" not in text:
+        return text
+    try:
+        return json.loads(text, parse_constant=lambda _: None)
     except (ValueError, RecursionError):
         return text
 

@@ -22,6 +22,7 @@ from gristmill.upstream.remember import Remembered
 from gristmill.upstream.results import to_value
 from gristmill.upstream.terms import Outside, Terms
 from gristmill.upstream.translate import SESSION_LOST, died_on_probe, is_lost, translate, wants_newer
+from gristmill.upstream.wrapped import unwrapped
 
 log = logging.getLogger(__name__)
 
@@ -100,6 +101,8 @@ class Supervised:
             result = await self._call(await self._connected(), tool, call)
         self._breaker.succeeded()
         try:
+            if not result.is_error:
+                result = unwrapped(result, self._checks.schema(tool))
             if self._terms.check_output and result.structured_content is not None and not result.is_error:
                 self._checks.check(tool, result.structured_content)
             return ToolResult(value=to_value(result))

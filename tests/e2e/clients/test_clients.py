@@ -60,6 +60,16 @@ def test_typescript_sdk(config: Path, mode: str, version: str) -> None:
     assert seen["result"]["content"][0]["text"] == "ok\nresult: 42\noutput:\nhi"
 
 
+def test_typescript_sdk_of_2025_with_tasks(config: Path) -> None:
+    node, _ = node_24(INSPECTOR)
+    seen = _seen([node, str(HERE / "tasks.mjs"), str(TOOLS / "node24"), *_serve(config)], config.parent)
+
+    kinds = [message["type"] for message in seen["messages"]]
+    assert (kinds[0], kinds[-1]) == ("taskCreated", "result")
+    assert seen["messages"][-1]["result"]["content"][0]["text"] == "ok\nresult: 42\noutput:\nhi"
+    assert [(task["taskId"], task["status"]) for task in seen["tasks"]] == [(seen["messages"][0]["task"]["taskId"], "completed")]
+
+
 def test_inspector(config: Path) -> None:
     variables = [word for name, value in environ().items() for word in ("-e", f"{name}={value}")]
     call = ["--method", "tools/call", "--tool-name", "execute_code", "--tool-arg", "code=6*7"]

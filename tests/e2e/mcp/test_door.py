@@ -6,7 +6,7 @@ from typing import Any
 import anyio
 import pytest
 from mcp import Client, MCPError
-from mcp_types import ImageContent, PromptReference, ResourceListChangedNotification
+from mcp_types import AudioContent, ImageContent, PromptReference, ResourceListChangedNotification
 
 from gristmill.errors import SandboxUnavailable
 from gristmill.runtime.runtime import Runtime
@@ -185,13 +185,18 @@ async def test_workspace_files_are_resources_of_their_own_caller(state: Path, mo
     assert image.blob
 
 
-async def test_an_image_that_the_result_asks_for_is_a_content_block(state: Path, mode: Mode) -> None:
-    code = "open('chart.png', 'wb').write(b'\\x89PNG')\n{'type': 'image', 'path': 'chart.png'}"
+async def test_images_and_sounds_that_the_result_asks_for_are_content_blocks(state: Path, mode: Mode) -> None:
+    code = (
+        "open('chart.png', 'wb').write(b'\\x89PNG')\nopen('beep.wav', 'wb').write(b'RIFF')\n"
+        "[{'type': 'image', 'path': 'chart.png'}, {'type': 'audio', 'path': 'beep.wav'}]"
+    )
     async with open_door(state) as door, connected(door, mode) as client:
         result = await client.call_tool("execute_code", {"code": code, "session": "new"})
 
-    assert isinstance(result.content[1], ImageContent)
-    assert result.content[1].mime_type == "image/png"
+    _, image, sound = result.content
+    assert isinstance(image, ImageContent)
+    assert isinstance(sound, AudioContent)
+    assert (image.mime_type, sound.mime_type) == ("image/png", "audio/x-wav")
 
 
 async def test_a_client_hears_when_files_have_come(state: Path, mode: Mode) -> None:

@@ -12,8 +12,12 @@ import httpx2
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from typer.testing import CliRunner
 
+from gristmill.errors import ConfigError
+from gristmill.serve.cli.app import app
 from gristmill.serve.mcp.http import BODY_BYTES
+from tests.e2e.mcp import tasks_client
 from tests.e2e.mcp.conftest import MODES, Mode, environ, text
 
 pytestmark = pytest.mark.anyio
@@ -37,10 +41,10 @@ def url(tmp_path_factory: pytest.TempPathFactory, state: Path) -> Generator[str]
 
 
 @asynccontextmanager
-async def connected(url: str, mode: Mode, token: str = TOKEN) -> AsyncGenerator[Client]:
+async def connected(url: str, mode: Mode, token: str = TOKEN, **options: Any) -> AsyncGenerator[Client]:
     async with (
         httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=60) as http,
-        Client(streamable_http_client(url, http_client=http), mode=mode) as client,
+        Client(streamable_http_client(url, http_client=http), mode=mode, **options) as client,
     ):
         yield client
 
@@ -63,6 +67,31 @@ async def test_several_clients_work_at_once(url: str, mode: Mode) -> None:
         async with anyio.create_task_group() as tasks:
             for number in range(4):
                 tasks.start_soon(work, number)
+
+
+async def test_a_long_run_is_a_task_and_its_id_must_be_the_one_in_the_header(url: str) -> None:
+    with anyio.fail_after(60):
+        async with connected(url, "2026-07-28", extensions=[tasks_client.Tasks()]) as client:
+            handle: Any = await client.session.call_tool("execute_code", {"code": "while True: pass"}, allow_claimed=True)
+            working = await tasks_client.get(client.session, handle.task_id)
+            for header in ({}, {"Mcp-Name": "another"}):
+                refused = await _get_task(url, handle.task_id, header)
+                assert (refused.status_code, refused.json()["error"]["code"]) == (400, -32020)
+            asked = await _get_task(url, handle.task_id, {"Mcp-Name": handle.task_id})
+            await tasks_client.cancel(client.session, handle.task_id)
+            ended = await tasks_client.until(client.session, handle.task_id, "cancelled", "completed")
+
+    assert (working["status"], ended["status"]) == ("working", "cancelled")
+    assert asked.json()["result"]["taskId"] == handle.task_id
+
+
+async def _get_task(url: str, task: str, headers: dict[str, str]) -> httpx2.Response:
+    version = "2026-07-28"
+    capabilities: dict[str, Any] = {"extensions": {tasks_client.EXTENSION: {}}}
+    prefix = "io.modelcontextprotocol"
+    meta = {f"{prefix}/protocolVersion": version, f"{prefix}/clientCapabilities": capabilities}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tasks/get", "params": {"taskId": task, "_meta": meta}}
+    return await post(url, json=body, headers={"Mcp-Method": "tasks/get", "Mcp-Protocol-Version": version, **headers})
 
 
 @pytest.mark.requirement("T42")
@@ -93,3 +122,23 @@ async def test_beyond_this_machine_a_token_is_needed(state: Path) -> None:
 
     assert done.returncode == 2
     assert "without a token" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("section", "options", "why"),
+    [
+        ('[policy]\ndeny = ["crm.*"]', ("--host", "127.0.0.1"), "without policy, masks or records"),
+        ('[mask]\nmode = "full"', ("--host", "127.0.0.1"), "without policy, masks or records"),
+        ("", ("--host", "0.0.0.0"), "test mode for this machine"),
+    ],
+)
+def test_the_test_mode_does_not_start_where_there_are_rules_or_strangers(
+    state: Path, section: str, options: tuple[str, ...], why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = state / "passthrough.toml"
+    config.write_text(f'[servers.crm]\ncommand = "true"\n[store]\npath = "{state}"\n{section}\n')
+    monkeypatch.setenv("GRISTMILL_TOKEN", TOKEN)
+    done = CliRunner().invoke(app, ["serve", "--http", "--passthrough", "crm", "--port", "0", "--config", str(config), *options])
+
+    assert isinstance(done.exception, ConfigError)
+    assert why in str(done.exception)

@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from gristmill.catalog.signature import signature
 from gristmill.config_servers import ServerConfig
 from gristmill.errors import ToolFailed
 from gristmill.events import CallProgressed
 from gristmill.upstream.blobs import Blob
 from gristmill.upstream.build import open_upstreams
 from tests.integration.upstream.conftest import call, opened, recorder, web, world
-from tests.servers import NODE, node_command, python_command
+from tests.servers import HERE, NODE, client_python, node_command, python_command
 
 pytestmark = pytest.mark.anyio
 
@@ -88,3 +89,15 @@ async def test_sqlite_answers_a_query(tmp_path: Path) -> None:
         await call(upstreams, "db.create_table", query="create table t (n integer)")
         await call(upstreams, "db.write_query", query="insert into t values (7)")
         assert "7" in str(await call(upstreams, "db.read_query", query="select n from t"))
+
+
+async def test_lists_and_scalars_of_fastmcp_are_what_the_tools_return_and_their_types_say_so() -> None:
+    config = ServerConfig(command=client_python("client-fastmcp"), args=(str(HERE / "with_fastmcp.py"),))
+    async with opened(lists=config) as upstreams:
+        assert await call(upstreams, "lists.rows", count=2) == [{"name": "row 0", "total": 0.0}, {"name": "row 1", "total": 0.5}]
+        assert await call(upstreams, "lists.rows", count=0) == []
+        assert await call(upstreams, "lists.total", numbers=[1, 2]) == 3
+        assert await call(upstreams, "lists.summary") == {"result": 7}
+        stubs = {tool.name: signature(tool) for tool in upstreams["lists"].tools}
+    assert "-> list[" in stubs["rows"], stubs
+    assert stubs["total"].endswith("-> int"), stubs

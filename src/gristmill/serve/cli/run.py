@@ -23,6 +23,10 @@ def run(
     session: Annotated[str | None, typer.Option(help="Run in this session: its files are kept between runs.")] = None,
     timeout: Annotated[float | None, typer.Option(help="Seconds it may take.", min=0.01)] = None,
     memory_mb: Annotated[int | None, typer.Option(help="Megabytes of memory it may use.", min=16)] = None,
+    strategy: Annotated[
+        Literal["summarize", "head_tail", "sample", "schema_only", "full"] | None,
+        typer.Option(help="What is shown of that which does not fit; default `shaping.strategy`."),
+    ] = None,
     approve: Annotated[
         Literal["all", "none"] | None, typer.Option(help="Answer every question about calls that need approval.")
     ] = None,
@@ -51,7 +55,8 @@ def run(
     asked = {"seconds": timeout, "memory_mb": memory_mb}
     limits = {name: value for name, value in asked.items() if value is not None}
     sandbox: dict[str, Any] = {"warm": 0, **({"limits": limits} if limits else {})}
-    how: dict[str, Any] = {"session": session, "resume": resume, "approve": _approver(approve, file, json=json)}
+    how: dict[str, Any] = {"session": session, "resume": resume, "strategy": strategy}
+    how["approve"] = _approver(approve, file, json=json)
     outcome = asyncio.run(_execute(load_config(config, sandbox=sandbox), code, how, json=json))
     raise typer.Exit(STATUS_EXIT_CODES[outcome.status])
 

@@ -22,7 +22,7 @@ def serve(
     ] = None,
     no_token: Annotated[bool, typer.Option("--no-token", help="Ignore GRISTMILL_TOKEN: this machine needs none.")] = False,
     passthrough: Annotated[
-        str | None, typer.Option(help="Show the tools, resources and prompts of this server as they are, instead of ours.")
+        str | None, typer.Option(help="Test mode: relay this server as it is, without rules or records.", hidden=True)
     ] = None,
     config: ConfigFile = None,
 ) -> None:

@@ -12,11 +12,15 @@ if TYPE_CHECKING:
 
 def stats(
     session: Annotated[str | None, typer.Option(help="Only this session.")] = None,
+    execution: Annotated[str | None, typer.Option(help="Only this execution, whenever it was.", metavar="ID")] = None,
     days: Annotated[float, typer.Option(help="How far to look back.")] = 30.0,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     config: ConfigFile = None,
 ) -> None:
     """Show what executions cost in tokens against direct calls and against search then call, and what is advised.
+
+    With `--execution` it is the account of that execution alone, with the searches that its caller made for it: those since
+    the execution before.
 
     Example: `gristmill stats --days 7`
     """
@@ -25,13 +29,13 @@ def stats(
     from dataclasses import asdict
 
     from gristmill.config import load_config
-    from gristmill.runtime.stats import open_spent, stats_of
+    from gristmill.runtime.stats import open_spent, read_stats
     from gristmill.serve.cli.terminal import print_json
 
     async def read() -> "Stats":
         async with open_spent(load_config(config)) as spent:
             since = time.time() - days * 86_400
-            return stats_of(await spent.history(tenant="local", session=session, since=since))
+            return await read_stats(spent, tenant="local", session=session, since=since, execution=execution)
 
     found = asyncio.run(read())
     if json:

@@ -1,12 +1,13 @@
 """Questions to the person behind a client: straight through on older connections, by a second request on those of 2026."""
 
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import anyio
 from mcp.server.context import ServerRequestContext
-from mcp_types import ElicitRequestFormParams, ElicitRequestParams, ElicitRequestURLParams, ElicitResult
+from mcp.shared.message import ServerMessageMetadata
+from mcp_types import ElicitRequest, ElicitRequestParams, ElicitRequestURLParams, ElicitResult
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 Ctx = ServerRequestContext[Any, Any]
@@ -36,14 +37,14 @@ def can_visit(ctx: Ctx) -> bool:
     return bool(capabilities and capabilities.elicitation and capabilities.elicitation.url is not None)
 
 
-async def ask_through(ctx: Ctx, params: ElicitRequestParams) -> ElicitResult:
+async def ask_through(ctx: Ctx, params: ElicitRequestParams, meta: Mapping[str, Any] | None = None) -> ElicitResult:
     """Ask on the connection of the request itself; no answer in time is a no."""
-    session, request = ctx.session, ctx.request_id
+    said: dict[str, Any] = {"meta": dict(meta)} if meta else {}
+    if isinstance(params, ElicitRequestURLParams):
+        said["elicitation_id"] = uuid.uuid4().hex
+    request = ElicitRequest(params=params.model_copy(update=said))
     with anyio.move_on_after(ANSWER_SECONDS):
-        match params:
-            case ElicitRequestFormParams():
-                return await session.elicit_form(params.message, params.requested_schema, related_request_id=request)
-            case ElicitRequestURLParams():
-                number = uuid.uuid4().hex
-                return await session.elicit_url(params.message, params.url, number, related_request_id=request)
+        return await ctx.session.send_request(
+            request, ElicitResult, metadata=ServerMessageMetadata(related_request_id=ctx.request_id)
+        )
     return ElicitResult(action="cancel")

@@ -4,47 +4,58 @@ import asyncio
 import uuid
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from mcp_types import CallToolRequestParams, CallToolResult, ElicitRequest, ElicitResult, InputRequiredResult, TextContent
+from mcp_types import CallToolRequestParams, CallToolResult, ElicitRequest, InputRequests, InputRequiredResult, TextContent
 
 from gristmill.model import Outcome
 from gristmill.serve.mcp.asking import AskClient, Ctx, ask_through, can_answer, is_modern
 from gristmill.serve.mcp.files import blocks
 from gristmill.serve.mcp.outcome import to_result
-from gristmill.serve.mcp.runs import Question, Run
+from gristmill.serve.mcp.run import Questions, Run
 from gristmill.serve.mcp.state import Door
 from gristmill.serve.mcp.surface import NEW
+from gristmill.serve.mcp.task_shape import handle, has_tasks
 from gristmill.serve.mcp.who import Who
 from gristmill.session.sessions import SessionRecord
 
 if TYPE_CHECKING:
     from gristmill.runtime.runtime import Runtime
 
-Answer = CallToolResult | InputRequiredResult
+Answer = CallToolResult | InputRequiredResult | dict[str, Any]
+"""What came of it, a question, or a task."""
 Work = Callable[[Run, AskClient | None, Ctx | None], Awaitable[Outcome]]
 """Does what was asked for: for a run, with somebody who answers questions, for a client that may want progress."""
 
 
 async def begin(door: Door, ctx: Ctx, session: str | None, work: Work, *, background: bool = False) -> Answer:
-    """Start the work in the session of that handle, and answer with its outcome, a question of it, or its id.
+    """Start the work in the session of that handle, and answer with its outcome, a question of it, a task, or its id.
 
     Raises:
         Error: no such session, too many runs, a runtime that could not be opened.
     """
-    who = door.who(ctx)
-    found = await _session(await door.hall(), session, who)
-    run = Run(id=uuid.uuid4().hex, who=who, session=found, opened=session == NEW)
+    run = await prepare(door, ctx, session)
     if background:
         door.runs.start(run, lambda run: work(run, None, None))
         return _running(run)
     asks = can_answer(ctx)
-    if asks and is_modern(ctx):
-        door.runs.start(run, lambda run: work(run, run.ask, ctx))
+    if has_tasks(ctx) or (asks and is_modern(ctx)):
+        door.runs.start(run, lambda run: work(run, run.ask if asks else None, ctx))
         return await conclude(door, ctx, run)
     # An older client is asked on the spot, and one that cannot answer not at all: no second task is needed.
     outcome = await work(run, (lambda params: ask_through(ctx, params)) if asks else None, ctx)
-    return await _result(door, ctx, run, outcome)
+    return await result_of(door, ctx, run, outcome)
+
+
+async def prepare(door: Door, ctx: Ctx, session: str | None) -> Run:
+    """A run of this caller in the session of that handle, not begun yet.
+
+    Raises:
+        Error: no such session, a runtime that could not be opened.
+    """
+    who = door.who(ctx)
+    found = await _session(await door.hall(), session, who)
+    return Run(id=uuid.uuid4().hex, who=who, session=found, opened=session == NEW)
 
 
 async def _session(runtime: "Runtime", wanted: str | None, who: Who) -> SessionRecord | None:
@@ -63,21 +74,15 @@ async def take_up(door: Door, ctx: Ctx, params: CallToolRequestParams) -> Answer
         NotFound: there is no such run of this caller.
     """
     run = door.runs.get(params.request_state or "", door.who(ctx))
-    asked = run.open_question
-    if asked and not asked.answer.done():
-        given = (params.input_responses or {}).get(asked.key)
-        # Without an answer the same question goes out again; a wrong kind of answer is a no.
-        if given is not None:
-            asked.answer.set_result(given if isinstance(given, ElicitResult) else ElicitResult(action="cancel"))
-            run.open_question = None
-            run.asked.clear()
+    run.answer(params.input_responses or {})  # what is not answered goes out again
     return await conclude(door, ctx, run)
 
 
 async def conclude(door: Door, ctx: Ctx, run: Run, *, seconds: float | None = None) -> Answer:
-    """Wait for the run, no longer than ``seconds``."""
+    """Wait for the run, no longer than ``seconds``, and not that long for a client that has tasks."""
+    tasks = has_tasks(ctx)
     try:
-        found = await run.attend(seconds)
+        found = await run.attend(door.task_after if tasks else seconds)
     except asyncio.CancelledError:
         if seconds is None:
             run.task.cancel()  # whoever cancels a call stops its run; whoever stops waiting for another does not
@@ -85,17 +90,21 @@ async def conclude(door: Door, ctx: Ctx, run: Run, *, seconds: float | None = No
         if not run.task.cancelled():
             raise
         return _cancelled(run)
-    match found:
-        case None:
-            return _running(run)
-        case Question():
-            run.park()
-            return InputRequiredResult(input_requests={found.key: ElicitRequest(params=found.params)}, request_state=run.id)
-        case Outcome():
-            return await _result(door, ctx, run, found)
+    if isinstance(found, Outcome):
+        return await result_of(door, ctx, run, found)
+    if found:
+        run.park()
+        return InputRequiredResult(input_requests=requests_of(found), request_state=run.id)
+    return handle(run) if tasks else _running(run)
 
 
-async def _result(door: Door, ctx: Ctx, run: Run, outcome: Outcome) -> CallToolResult:
+def requests_of(questions: Questions) -> InputRequests:
+    """What a run asks, as requests that a client finds in an answer of ours."""
+    return {question.key: ElicitRequest(params=question.params) for question in questions}
+
+
+async def result_of(door: Door, ctx: Ctx, run: Run, outcome: Outcome) -> CallToolResult:
+    """The outcome as the caller gets it: sessions by handle, what it asked to show, and whoever listens told of its files."""
     session = run.session
     if session is None and outcome.session is None:
         return to_result(outcome)

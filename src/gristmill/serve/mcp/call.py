@@ -7,7 +7,7 @@ from gristmill.serve.mcp.arguments import CallArguments, checked
 from gristmill.serve.mcp.asking import AskClient, Ctx
 from gristmill.serve.mcp.attending import Answer, begin, take_up
 from gristmill.serve.mcp.options import with_options
-from gristmill.serve.mcp.runs import Run
+from gristmill.serve.mcp.run import Run
 from gristmill.serve.mcp.state import Door
 
 

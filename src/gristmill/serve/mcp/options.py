@@ -9,10 +9,11 @@ from mcp_types import ElicitRequestFormParams
 from gristmill.model import Plan
 from gristmill.serve.mcp.approvals import SCHEMA, approved, question
 from gristmill.serve.mcp.asking import AskClient, Ctx, can_visit
-from gristmill.serve.mcp.progress import Progress
+from gristmill.serve.mcp.progress import Progress, Report
 from gristmill.serve.mcp.questions import passed_on
-from gristmill.serve.mcp.runs import Run
+from gristmill.serve.mcp.run import Run
 from gristmill.serve.mcp.state import Door
+from gristmill.serve.mcp.task_shape import has_tasks
 
 if TYPE_CHECKING:
     from gristmill.runtime.runtime import Runtime
@@ -30,16 +31,27 @@ async def with_options(
         options["approve"] = _approver(ask)
         if ctx and runtime.can_ask:
             options["ask"] = passed_on(ask, pages=can_visit(ctx))
-    if ctx is None or not _may_want_progress(door, ctx):
+    if ctx is None or not (run.is_task or _may_want_progress(door, ctx)):
         yield options
         return
-    async with Progress(ctx.session.report_progress) as progress:
+    async with Progress(_teller(run, ctx)) as progress:
         yield {**options, "emit": progress}
 
 
 def _may_want_progress(door: Door, ctx: Ctx) -> bool:
     """Whoever did not ask for progress is not sent any, and then nothing has to listen to the run."""
-    return not door.on_wire or bool(ctx.meta and ctx.meta.get("progress_token") is not None)
+    return not door.on_wire or has_tasks(ctx) or bool(ctx.meta and ctx.meta.get("progress_token") is not None)
+
+
+def _teller(run: Run, ctx: Ctx) -> Report:
+    """Sends progress with the request under way. A task has none, but says the same when it is asked for."""
+
+    async def tell(progress: float, total: float | None, message: str | None) -> None:
+        run.message = message
+        if not run.is_task:
+            await ctx.session.report_progress(progress, total, message)
+
+    return tell
 
 
 def _approver(ask: AskClient) -> Callable[[Plan], Awaitable[Literal["none"] | tuple[int, ...]]]:

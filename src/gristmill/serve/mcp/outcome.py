@@ -22,8 +22,13 @@ def to_result(outcome: Outcome, *, expires: float | None = None, blocks: Sequenc
     return CallToolResult(
         content=[TextContent(text=to_text(outcome, expires=expires)), *blocks],
         structured_content=to_fields(outcome),
-        is_error=outcome.status not in _NO_ERROR,
+        is_error=not is_fine(outcome),
     )
+
+
+def is_fine(outcome: Outcome) -> bool:
+    """Whether it is no error: done, or waiting for somebody."""
+    return outcome.status in _NO_ERROR
 
 
 def to_text(outcome: Outcome, *, expires: float | None = None) -> str:
@@ -43,13 +48,12 @@ def to_text(outcome: Outcome, *, expires: float | None = None) -> str:
 
 
 def to_fields(outcome: Outcome) -> dict[str, Any]:
-    """The outcome as an object; what is empty is left out."""
+    """The outcome as an object; what is empty is left out, except for a result: nothing, zero and no are answers."""
     fields: dict[str, Any] = {
         "status": outcome.status,
         "id": outcome.id,
         "session": outcome.session,
         "output": harmless(outcome.output),
-        "result": harmless_json(outcome.result),
         "error": harmless(outcome.error) if outcome.error else None,
         "error_type": outcome.error_type,
         "limit": outcome.limit,
@@ -60,7 +64,8 @@ def to_fields(outcome: Outcome) -> dict[str, Any]:
         "replayed": outcome.replay.answered if outcome.replay else None,
         "tools_called": list(outcome.tools_called),
     }
-    return {name: value for name, value in fields.items() if value not in (None, "", [], False)}
+    said = {name: value for name, value in fields.items() if value not in (None, "", [], False)}
+    return said if outcome.result is None else said | {"result": harmless_json(outcome.result)}
 
 
 def trouble(text: str, **fields: Any) -> CallToolResult:

@@ -1,7 +1,8 @@
 """One upstream shown as it is: its own tools, resources and prompts through our transport, guards and limits.
 
 Messages are relayed, not interpreted: what the upstream answers goes back as it came, checked against the revision that the
-client speaks. Policy, redaction and the ledger are NOT on this path; it is for trying servers out and for the conformance suite.
+client speaks. Policy, redaction and the ledger are NOT on this path: it is the test mode in which the conformance suite looks at
+our transport, errors and guards. So it is on no list of options, and does not start beside rules that it would not keep.
 """
 
 import logging
@@ -30,6 +31,8 @@ METHODS = (
     "resources/subscribe", "resources/unsubscribe", "completion/complete", "logging/setLevel", "subscriptions/listen",
     "server/discover",
 )  # fmt: skip
+PLAIN = frozenset(("servers", "store", "serve"))
+"""Sections of the configuration that make no promise about calls."""
 WIRES = 8
 """Connections to the upstream for older clients: a request has one to itself, so that its questions find their way back."""
 
@@ -60,8 +63,13 @@ async def relaying(config: Config, name: str) -> AsyncGenerator[Server[Any]]:
     """A server that relays everything to the configured server ``name``.
 
     Raises:
-        ConfigError: there is no such server, or it is not one that is started by a command.
+        ConfigError: there is no such server, or it is not one that is started by a command, or there are rules to keep.
     """
+    if rules := sorted(config.model_fields_set - PLAIN):
+        raise ConfigError(
+            f"--passthrough relays a server as it is, without policy, masks or records, and the configuration has {rules[0]!r}: "
+            f"call its tools through gristmill serve, with serve.direct_calls where a client wants single calls"
+        )
     server = config.servers.get(name)
     if server is None or server.command is None:
         raise ConfigError(f"--passthrough wants the name of a server with a command; {name!r} is none")

@@ -1,6 +1,6 @@
 """Handlers for resources: what a caller may list, read and follow."""
 
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
@@ -24,6 +24,7 @@ from gristmill.serve.harmless import harmless
 from gristmill.serve.mcp.asking import Ctx, is_modern
 from gristmill.serve.mcp.files import TEMPLATE, Files, Place, listed, place_of, read
 from gristmill.serve.mcp.state import Door
+from gristmill.serve.mcp.tasks import require_tasks
 
 LEGACY_NOT_FOUND = -32002
 MOST_LISTED = 500
@@ -82,7 +83,10 @@ class Resources:
         return EmptyResult()
 
     async def listen(self, ctx: Ctx, params: SubscriptionsListenRequestParams) -> SubscriptionsListenResult:
-        """Follow changes, on connections of 2026."""
+        """Follow changes, on connections of 2026. Tasks are asked for, not followed."""
+        notifications: Any = (ctx.params or {}).get("notifications")
+        if isinstance(notifications, dict) and "taskIds" in notifications:
+            require_tasks(ctx)
         wanted = params.notifications.resource_subscriptions or []
         kept = [uri for uri in wanted if await self._is_own(ctx, str(uri))]
         filtered = params.notifications.model_copy(update={"resource_subscriptions": kept or None})

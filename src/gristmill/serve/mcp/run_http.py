@@ -23,17 +23,19 @@ async def run_http(config: Config, *, host: str, port: int, token: str | None, p
     """Serve until interrupted.
 
     Raises:
-        ConfigError: an address beyond this machine without a token.
+        ConfigError: an address beyond this machine without a token, or in the test mode.
     """
     is_local = f"[{host}]" in LOOPBACK or host in LOOPBACK
     if token is None and not is_local:
         raise ConfigError(f"without a token only this machine may connect: use --host 127.0.0.1, not {host}")
     hosts = LOOPBACK if is_local else (*LOOPBACK, host)
     if passthrough is not None:
+        if not is_local:
+            raise ConfigError(f"--passthrough is a test mode for this machine: use --host 127.0.0.1, not {host}")
         from gristmill.serve.mcp.passthrough import relaying
 
         async with relaying(config, passthrough) as relay:
-            await _listen(relay, None, host=host, port=port, token=token, hosts=hosts)
+            await listen(relay, None, host=host, port=port, token=token, hosts=hosts)
         return
     servers = remembered_servers(config)
     async with opening(config) as hall:
@@ -45,12 +47,13 @@ async def run_http(config: Config, *, host: str, port: int, token: str | None, p
             on_wire=True,
             direct_calls=config.serve.direct_calls,
         )
-        await _listen(build_server(door), door, host=host, port=port, token=token, hosts=hosts)
+        await listen(build_server(door), door, host=host, port=port, token=token, hosts=hosts)
 
 
-async def _listen(
+async def listen(
     server: Server[Any], door: Door | None, *, host: str, port: int, token: str | None, hosts: tuple[str, ...]
 ) -> None:
+    """Serve ``server`` at that address until interrupted, and say which it is."""
     app = app_of(server, door, token=token, hosts=hosts)
     options = uvicorn.Config(
         app,

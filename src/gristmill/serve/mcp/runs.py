@@ -1,81 +1,20 @@
-"""Runs that live longer than one request: in the background, or parked while a person on a 2026 connection thinks.
+"""Runs that live longer than one request: in the background, as tasks, or parked while a person on a 2026 connection thinks.
 
-A run belongs to its caller. How many there are, and how long a finished or parked one is kept, is limited.
+A run belongs to its caller. How many there are, and how long a finished one is kept, is limited.
 """
 
 import asyncio
 import time
-import uuid
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
-
-from mcp_types import ElicitRequestParams, ElicitResult
 
 from gristmill.errors import LimitExceeded, NotFound
 from gristmill.model import Outcome
+from gristmill.serve.mcp.run import Run
 from gristmill.serve.mcp.who import Who
-from gristmill.session.sessions import SessionRecord
 
 MOST_OF_CALLER = 16
 MOST_FINISHED = 256
 KEPT_SECONDS = 900.0
-PARKED_SECONDS = 600.0
-
-
-@dataclass(slots=True, kw_only=True)
-class Question:
-    """Something a run wants to know from the person behind the client."""
-
-    key: str
-    params: ElicitRequestParams
-    answer: "asyncio.Future[ElicitResult]"
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class Run:
-    """One execution and what it asks."""
-
-    id: str
-    who: Who
-    session: SessionRecord | None = None
-    opened: bool = False
-    task: "asyncio.Task[Outcome]" = field(init=False)
-    open_question: Question | None = None
-    asked: asyncio.Event = field(default_factory=asyncio.Event)
-    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """Calls that are under way at the same time may all ask: one question after the other."""
-    finished: float | None = None
-    parked: asyncio.TimerHandle | None = None
-
-    async def ask(self, params: ElicitRequestParams) -> ElicitResult:
-        """Put a question and wait for whoever attends the run to bring the answer."""
-        question = Question(key=uuid.uuid4().hex[:8], params=params, answer=asyncio.get_running_loop().create_future())
-        async with self.turn:
-            self.open_question = question
-            self.asked.set()
-            try:
-                return await question.answer
-            finally:
-                self.open_question = None
-                self.asked.clear()
-
-    async def attend(self, seconds: float | None = None) -> Outcome | Question | None:
-        """Wait until the run is over or asks something; nothing when that takes longer than ``seconds``."""
-        if self.parked:
-            self.parked.cancel()
-            self.parked = None
-        asking = asyncio.create_task(self.asked.wait())
-        try:
-            await asyncio.wait({self.task, asking}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            asking.cancel()
-        if self.task.done():
-            return self.task.result()
-        return self.open_question
-
-    def park(self) -> None:
-        """The client will come back with an answer, or not: then the run ends."""
-        self.parked = asyncio.get_running_loop().call_later(PARKED_SECONDS, self.task.cancel)
 
 
 class Runs:
@@ -116,6 +55,11 @@ class Runs:
             raise NotFound(f"no run {id!r} is under way or kept here")
         return run
 
+    def of(self, who: Who) -> tuple[Run, ...]:
+        """The caller's runs, the newest in front."""
+        self._forget()
+        return tuple(run for run in reversed(self._runs.values()) if run.who == who)
+
     async def close(self) -> None:
         """End all."""
         tasks = [run.task for run in self._runs.values()]
@@ -124,7 +68,7 @@ class Runs:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def _ended(self, run: Run) -> None:
-        run.finished = self._clock()
+        run.finished, run.changed = self._clock(), time.time()
         if not run.task.cancelled():
             run.task.exception()  # seen: whoever attends gets it
 

@@ -11,18 +11,19 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INVALID_PARAMS,
     CallToolRequestParams,
-    CallToolResult,
     CompleteRequestParams,
     CompleteResult,
     Completion,
     GetPromptRequestParams,
     GetPromptResult,
-    InputRequiredResult,
     ListPromptsResult,
     ListToolsResult,
     PaginatedRequestParams,
     PromptReference,
+    PromptsCapability,
+    ServerCapabilities,
     Tool,
+    ToolsCapability,
 )
 
 from gristmill import __version__
@@ -31,6 +32,7 @@ from gristmill.serve.harmless import harmless
 from gristmill.serve.mcp import prompt
 from gristmill.serve.mcp.arguments import WrongArguments
 from gristmill.serve.mcp.asking import Ctx
+from gristmill.serve.mcp.attending import Answer
 from gristmill.serve.mcp.call import call_tool
 from gristmill.serve.mcp.execute import execute_code
 from gristmill.serve.mcp.outcome import trouble
@@ -38,6 +40,8 @@ from gristmill.serve.mcp.resources import Resources
 from gristmill.serve.mcp.search import search_tools
 from gristmill.serve.mcp.state import Door
 from gristmill.serve.mcp.surface import CALL, DIRECT, EXECUTE, SEARCH, TOOLS
+from gristmill.serve.mcp.task_methods import bind_tasks
+from gristmill.serve.mcp.tasks_2025 import CAPABILITY
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +57,12 @@ HINTS: dict[CacheableMethod, CacheHint] = {
 
 
 class McpServer(Server[Any]):
-    """The SDK's server, except that older clients are told truthfully which lists can change: that of the files."""
+    """The SDK's server, except that clients are told the truth: one list can change, that of files, and there are tasks."""
+
+    def get_capabilities(self, *places: Any, **options: Any) -> ServerCapabilities:
+        """What ``server/discover`` answers: tools and prompts never change, whatever else can be listened to."""
+        still = {"tools": ToolsCapability(list_changed=False), "prompts": PromptsCapability(list_changed=False)}
+        return super().get_capabilities(*places, **options).model_copy(update=still)
 
     def create_initialization_options(
         self,
@@ -63,7 +72,8 @@ class McpServer(Server[Any]):
     ) -> InitializationOptions:
         """What ``initialize`` answers."""
         truth = notification_options or NotificationOptions(resources_changed=True)
-        return super().create_initialization_options(truth, experimental_capabilities, extensions)
+        options = super().create_initialization_options(truth, experimental_capabilities, extensions)
+        return options.model_copy(update={"capabilities": options.capabilities.model_copy(update={"tasks": CAPABILITY})})
 
 
 def build_server(door: Door) -> McpServer:
@@ -77,7 +87,6 @@ def build_server(door: Door) -> McpServer:
         cache_hints=HINTS,
         get_tool_input_schema={tool.name: tool.input_schema for tool in tools_of(door)}.get,
         on_list_tools=answers.list_tools,
-        on_call_tool=answers.call_tool,
         on_list_prompts=answers.list_prompts,
         on_get_prompt=answers.get_prompt,
         on_completion=answers.complete,
@@ -88,6 +97,8 @@ def build_server(door: Door) -> McpServer:
         on_unsubscribe_resource=resources.unsubscribe,
         on_subscriptions_listen=resources.listen,
     )
+    server.add_request_handler("tools/call", CallToolRequestParams, answers.call_tool)  # may answer with a task
+    bind_tasks(server, door)
     # What a client sends back in a second request is sealed: it can be neither made up nor used by somebody else.
     server.middleware.append(RequestStateBoundary(RequestStateSecurity.ephemeral(), default_audience="gristmill"))
     return server
@@ -107,7 +118,7 @@ class _Answers:
     async def list_tools(self, _ctx: Ctx, _params: PaginatedRequestParams | None) -> ListToolsResult:
         return self._tools
 
-    async def call_tool(self, ctx: Ctx, params: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
+    async def call_tool(self, ctx: Ctx, params: CallToolRequestParams) -> Answer:
         try:
             if params.name == EXECUTE:
                 return await execute_code(self._door, ctx, params)

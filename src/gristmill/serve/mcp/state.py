@@ -9,6 +9,9 @@ from gristmill.serve.mcp.hall import Hall
 from gristmill.serve.mcp.runs import Runs
 from gristmill.serve.mcp.who import LOCAL, Who
 
+TASK_AFTER_SECONDS = 2.0
+"""Most programs are done by then, and asking for a task costs a second round at least."""
+
 
 def local_caller(_ctx: Ctx) -> Who:
     """Everybody is the same caller: right for one user on stdio, wrong as soon as there are two."""
@@ -25,6 +28,8 @@ class Door:
     direct_calls: bool = False
     on_wire: bool = False
     """Whether requests come as messages: then a client that wants progress sends a token. In memory nobody can tell."""
+    task_after: float = TASK_AFTER_SECONDS
+    """How long a client that has tasks waits for an answer before it gets a task instead."""
     who: Callable[[Ctx], Who] = local_caller
     runs: Runs = field(default_factory=Runs)
     changes: Changes = field(default_factory=Changes)

@@ -3,7 +3,7 @@
 With the instructions it costs at most 400 tokens (o200k); ``tests/unit/serve/mcp/test_surface.py`` counts them.
 """
 
-from mcp_types import Tool, ToolAnnotations
+from mcp_types import Tool, ToolAnnotations, ToolExecution
 
 SEARCH, EXECUTE, CALL = "search_tools", "execute_code", "call_tool"
 NEW = "new"
@@ -56,6 +56,7 @@ TOOLS = (
         },
         output_schema=_ANY_OBJECT,
         annotations=ToolAnnotations(destructive_hint=True, open_world_hint=True),
+        execution=ToolExecution(task_support="optional"),
         _meta={**_META, "anthropic/searchHint": "run Python that calls tools of all connected MCP servers"},
     ),
 )

@@ -91,3 +91,9 @@ def test_arguments_in_a_question_cannot_hide_anything() -> None:
     assert "\u202e" not in question(PLAN)
     assert "\x1b" not in question(PLAN)
     assert "evil" in question(PLAN)
+
+
+@pytest.mark.parametrize("result", [0, 0.0, False, "", [], {}])
+def test_a_result_that_is_empty_is_a_result(result: object) -> None:
+    assert to_fields(replace(OK, result=result))["result"] == result  # pyright: ignore[reportArgumentType]
+    assert "result" not in to_fields(OK)

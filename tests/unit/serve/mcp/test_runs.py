@@ -6,7 +6,8 @@ from mcp_types import ElicitRequestFormParams, ElicitResult
 
 from gristmill.errors import LimitExceeded, NotFound
 from gristmill.model import Outcome
-from gristmill.serve.mcp.runs import KEPT_SECONDS, MOST_OF_CALLER, Question, Run, Runs
+from gristmill.serve.mcp.run import Run
+from gristmill.serve.mcp.runs import KEPT_SECONDS, MOST_OF_CALLER, Runs
 from gristmill.serve.mcp.who import Who
 from tests.unit.serve.mcp.test_outcome import OK
 
@@ -56,7 +57,7 @@ async def test_waiting_for_a_run_is_bounded_and_does_not_end_it() -> None:
     run = Run(id="a", who=ANN)
     runs.start(run, _never)
 
-    assert await run.attend(0.01) is None
+    assert await run.attend(0.01) == ()
     assert not run.task.done()
     await runs.close()
     assert run.task.cancelled()
@@ -84,14 +85,12 @@ async def test_a_question_reaches_whoever_attends_and_the_answer_goes_back() -> 
     runs.start(run, asks)
     with anyio.fail_after(5):
         found = await run.attend()
-        assert isinstance(found, Question)
-        found.answer.set_result(ElicitResult(action="accept"))
-        run.open_question = None
-        run.asked.clear()
+        assert isinstance(found, tuple)
+        run.answer({found[0].key: {"action": "accept"}, "nobody's": 5})
         assert await run.attend() == OK
 
 
-async def test_questions_of_calls_that_run_at_the_same_time_are_put_one_after_the_other() -> None:
+async def test_questions_of_calls_that_run_at_the_same_time_are_open_together_and_answered_one_by_one() -> None:
     said: list[str] = []
 
     async def asking(run: Run) -> Outcome:
@@ -108,9 +107,30 @@ async def test_questions_of_calls_that_run_at_the_same_time_are_put_one_after_th
     run = Run(id="a", who=ANN)
     runs.start(run, asking)
     with anyio.fail_after(5):
-        while isinstance(asked := await run.attend(), Question):
-            asked.answer.set_result(ElicitResult(action="accept"))
-            run.open_question = None
-            run.asked.clear()
+        while len(asked := await run.look()) < 3:
+            pass
+        run.answer({asked[1].key: ElicitResult(action="accept")})
+        assert await run.look() == (asked[0], asked[2])
+        run.answer({asked[0].key: {"wrong": "kind"}, asked[1].key: {"action": "decline"}})
+        run.answer({asked[2].key: {"action": "decline"}})
+        assert await run.attend() == OK
 
-    assert sorted(said) == ["0: accept", "1: accept", "2: accept"]
+    assert sorted(said) == ["0: cancel", "1: accept", "2: decline"]
+
+
+async def test_a_run_whose_question_nobody_answers_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def asks(run: Run) -> Outcome:
+        await run.ask(ElicitRequestFormParams(message="?", requested_schema={}))
+        return OK
+
+    monkeypatch.setattr("gristmill.serve.mcp.run.PARKED_SECONDS", 0.0)
+    run = Run(id="a", who=ANN)
+    Runs().start(run, asks)
+    with anyio.fail_after(5):
+        await run.look()
+        run.park()
+        await anyio.wait_all_tasks_blocked()
+        while not run.task.done():
+            await anyio.lowlevel.checkpoint()
+
+    assert run.task.cancelled()

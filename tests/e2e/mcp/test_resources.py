@@ -1,0 +1,249 @@
+"""Workspace files as resources: found, read within a cap, followed; nothing is announced that a client could not see."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client, MCPError
+from mcp.server.subscriptions import ResourcesListChanged, ResourceUpdated
+from mcp_types import (
+    EmptyResult,
+    Implementation,
+    ResourceListChangedNotification,
+    ResourceTemplateReference,
+    ResourceUpdatedNotification,
+    SubscribeRequest,
+    SubscribeRequestParams,
+)
+
+from gristmill.serve.mcp.files import READ_BYTES, TEMPLATE
+from gristmill.serve.mcp.state import Door
+from gristmill.serve.mcp.who import Who
+from tests.e2e.mcp.conftest import MODES, Mode, connected, open_door
+
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("mode", MODES)]
+
+
+class Heard:
+    """What a client was told about resources."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+        self.news = anyio.Event()
+
+    async def message(self, message: Any) -> None:
+        """Of older connections."""
+        match message:
+            case ResourceListChangedNotification():
+                self.add("list")
+            case ResourceUpdatedNotification():
+                self.add(str(message.params.uri))
+            case _:
+                pass
+
+    def add(self, what: str) -> None:
+        self.told.append(what)
+        self.news.set()
+
+    async def until(self, what: str) -> None:
+        while what not in self.told:
+            await self.news.wait()
+            self.news = anyio.Event()
+
+
+def options(mode: Mode, heard: Heard) -> dict[str, Any]:
+    """How a client of that era is told: newer ones by what they listen to alone."""
+    return {"message_handler": heard.message} if mode == "legacy" else {}
+
+
+async def subscribe(client: Client, uri: str) -> None:
+    """As older clients do."""
+    await client.session.send_request(SubscribeRequest(params=SubscribeRequestParams(uri=uri)), EmptyResult)
+
+
+@asynccontextmanager
+async def following(client: Client, mode: Mode, heard: Heard, *uris: str) -> AsyncGenerator[None]:
+    """Follow the list and these files, in the way of each era."""
+    if mode == "legacy":
+        for uri in uris:
+            await subscribe(client, uri)
+        yield
+        return
+    listening = anyio.Event()
+
+    async def listen() -> None:
+        async with client.listen(resources_list_changed=True, resource_subscriptions=list(uris)) as events:
+            listening.set()
+            async for event in events:
+                heard.add(str(getattr(event, "uri", "list")))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(listen)
+        await listening.wait()
+        yield
+        tasks.cancel_scope.cancel()
+
+
+async def run(client: Client, code: str, session: str = "new") -> str:
+    """Run in a session; returns its handle."""
+    result: Any = await client.call_tool("execute_code", {"code": code, "session": session})
+    assert result.structured_content["status"] == "ok", result
+    return result.structured_content["session"]
+
+
+async def settled(door: Door) -> None:
+    """Whatever was to be announced is."""
+    await asyncio.gather(*door.changes._telling)  # pyright: ignore[reportPrivateUsage]
+
+
+async def test_the_template_is_completed_with_the_sessions_of_the_caller(state: Path, mode: Mode) -> None:
+    async with open_door(state) as door, connected(door, mode) as client:
+        own = await run(client, "1")
+        foreign = (await (await door.hall()).keeping.sessions.open(None, caller="somebody else")).handle
+        templates = (await client.list_resource_templates()).resource_templates
+        reference = ResourceTemplateReference(uri=TEMPLATE)
+        found = (await client.complete(reference, {"name": "session", "value": own[:8]})).completion.values
+        all_own = (await client.complete(reference, {"name": "session", "value": ""})).completion.values
+
+    assert [template.uri_template for template in templates] == [TEMPLATE]
+    assert found == [own]
+    assert foreign not in all_own
+
+
+async def test_a_file_is_read_up_to_a_cap_and_listed_with_its_size_beyond_it(state: Path, mode: Mode) -> None:
+    code = f"open('fits', 'w').write('x' * {READ_BYTES})\nopen('large', 'w').write('x' * {READ_BYTES + 1})"
+    async with open_door(state) as door, connected(door, mode) as client:
+        handle = await run(client, code)
+        sizes = {
+            resource.name: resource.size
+            for resource in (await client.list_resources()).resources
+            if str(resource.uri).startswith(f"workspace://{handle}/")
+        }
+        fits: Any = (await client.read_resource(f"workspace://{handle}/fits")).contents[0]
+        with pytest.raises(MCPError, match="read it in code"):
+            await client.read_resource(f"workspace://{handle}/large")
+
+    assert sizes == {"fits": READ_BYTES, "large": READ_BYTES + 1}
+    assert len(fits.text) == READ_BYTES
+
+
+async def test_whoever_follows_a_file_hears_that_it_has_changed(state: Path, mode: Mode) -> None:
+    heard = Heard()
+    with anyio.fail_after(60):
+        async with open_door(state) as door, connected(door, mode, **options(mode, heard)) as client:
+            handle = await run(client, "open('a', 'w').write('1')\nopen('b', 'w').write('1')")
+            await settled(door)
+            uri = f"workspace://{handle}/a"
+            async with following(client, mode, heard, uri):
+                heard.told.clear()
+                await run(client, "open('b', 'w').write('22')", handle)
+                await settled(door)
+                await run(client, "open('a', 'w').write('22')", handle)
+                await heard.until(uri)
+
+    assert heard.told == [uri]
+
+
+async def test_a_file_of_somebody_else_cannot_be_followed(state: Path, mode: Mode) -> None:
+    heard = Heard()
+    async with open_door(state) as door, connected(door, mode) as client:
+        sessions = (await door.hall()).keeping.sessions
+        uri = f"workspace://{(await sessions.open(None, caller='somebody else')).handle}/a"
+        if mode == "legacy":
+            with pytest.raises(MCPError):
+                await subscribe(client, uri)
+        else:
+            async with following(client, mode, heard, uri):
+                bus = door.changes._buses[Who()]  # pyright: ignore[reportPrivateUsage]
+                await bus.publish(ResourceUpdated(uri=uri))
+                await bus.publish(ResourcesListChanged())
+                await heard.until("list")
+
+    assert uri not in heard.told
+
+
+async def test_the_list_is_said_to_have_changed_only_when_it_has(state: Path, mode: Mode) -> None:
+    heard = Heard()
+    with anyio.fail_after(60):
+        async with open_door(state) as door, connected(door, mode, **options(mode, heard)) as client:
+            handle = await run(client, "open('a', 'w').write('1')")
+            await settled(door)
+            async with following(client, mode, heard):
+                heard.told.clear()
+                for code in ("1", "print('x')", "open('a').read()"):
+                    await run(client, code, handle)
+                    await settled(door)
+                await run(client, "open('b', 'w').write('1')", handle)
+                await heard.until("list")
+                await settled(door)
+
+    assert heard.told == ["list"]
+
+
+async def test_files_of_another_caller_are_not_announced(state: Path, mode: Mode) -> None:
+    heard = Heard()
+
+    def who(ctx: Any) -> Who:
+        return Who(ctx.session.client_params.client_info.name)
+
+    def named(name: str) -> dict[str, Any]:
+        return {"client_info": Implementation(name=name, version="1")}
+
+    with anyio.fail_after(60):
+        async with (
+            open_door(state, who=who) as door,
+            connected(door, mode, **named("ann"), **options(mode, heard)) as ann,
+            connected(door, mode, **named("bob")) as bob,
+            following(ann, mode, heard),
+        ):
+            await run(bob, "open('secret', 'w').write('1')")
+            await settled(door)
+            assert heard.told == []
+            await run(ann, "open('own', 'w').write('1')")
+            await heard.until("list")
+
+    assert heard.told == ["list"]
+
+
+async def test_there_is_one_prompt_and_an_unknown_one_is_an_error(state: Path, mode: Mode) -> None:
+    async with open_door(state) as door, connected(door, mode) as client:
+        prompts = (await client.list_prompts()).prompts
+        with pytest.raises(MCPError) as caught:
+            await client.get_prompt("no such prompt")
+
+    assert [prompt.name for prompt in prompts] == ["code_mode"]
+    assert caught.value.error.code == -32602
+
+
+async def test_some_of_many_calls_are_cancelled_and_the_others_are_answered(state: Path, mode: Mode) -> None:
+    results: dict[int, Any] = {}
+    scopes = {number: anyio.CancelScope() for number in range(6)}
+
+    async def call(client: Client, number: int) -> None:
+        with scopes[number]:
+            results[number] = await client.call_tool("execute_code", {"code": f"import time\ntime.sleep(0.3)\n{number}"})
+
+    with anyio.fail_after(60):
+        async with open_door(state) as door, connected(door, mode) as client, anyio.create_task_group() as tasks:
+            for number in scopes:
+                tasks.start_soon(call, client, number)
+            await anyio.wait_all_tasks_blocked()
+            for number in (1, 3, 5):
+                scopes[number].cancel()
+
+    assert {number: result.structured_content["result"] for number, result in results.items()} == {0: 0, 2: 2, 4: 4}
+
+
+async def test_only_the_list_of_files_is_said_to_be_able_to_change(state: Path, mode: Mode) -> None:
+    async with open_door(state) as door, connected(door, mode) as client:
+        if mode == "legacy":
+            said: Any = client.server_capabilities.model_dump(by_alias=True)
+        else:
+            said = (await client.session.send_discover(mode))["capabilities"]
+
+    changing = {name for name in ("tools", "prompts", "resources") if said[name].get("listChanged")}
+    assert changing == {"resources"}
