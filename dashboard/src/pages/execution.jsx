@@ -6,6 +6,7 @@ import { OutcomeBody, OutcomeFacts } from "../parts/outcome.jsx";
 import { useRun } from "../parts/run.jsx";
 import { Code, Output, Plain } from "../parts/text.jsx";
 import { fromRecord, Timeline } from "../parts/timeline.jsx";
+import { Spent } from "../parts/tokens.jsx";
 import { may, to, useAction, useLoad, useNow, useWho } from "../state.js";
 import { ms, shortId } from "../words.js";
 
@@ -24,6 +25,9 @@ export function Execution({ id }) {
     </>
   );
 }
+
+/** Endings of which there is an account: the others were refused or broken off. */
+const COUNTED = new Set(["ok", "failed", "limited"]);
 
 const Session = ({ name }) => (name ? <a href={to("sessions", name)}>{name}</a> : "none");
 
@@ -121,6 +125,7 @@ function Ended({ execution }) {
         <h2>Tool calls</h2>
         <Timeline calls={fromRecord(execution.calls || [])} now={execution.time} />
       </section>
+      {may(who, "read", "admin") && COUNTED.has(execution.status) && <Spent of={{ execution: execution.id }} />}
     </>
   );
 }

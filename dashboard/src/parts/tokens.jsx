@@ -1,12 +1,20 @@
 // What the same work costs in tokens three ways: with code, by search and calls, by direct calls.
+import { get, query } from "../api.js";
+import { useLoad } from "../state.js";
 import { count } from "../words.js";
-import { Empty } from "./basics.jsx";
+import { Empty, Loaded } from "./basics.jsx";
 
 const WAYS = [
   ["direct", "Direct calls", "every tool's definition in every request"],
   ["search", "Search, then call", "definitions of the tools that were used"],
   ["code", "Code (Gristmill)", "two tools, and what the code returned"],
 ];
+
+/** What one session or one execution cost, against both other ways. */
+export function Spent({ of }) {
+  const stats = useLoad((signal) => get(`stats${query(of)}`, signal), [JSON.stringify(of)]);
+  return <Loaded of={stats}>{({ tokens }) => <Tokens tokens={tokens} />}</Loaded>;
+}
 
 export function Tokens({ tokens }) {
   const { ways } = tokens.savings;

@@ -161,6 +161,18 @@ def test_what_a_session_cost_in_tokens_is_told_apart_from_the_rest(service: Serv
     assert one["savings"]["ways"]["direct"]["resent"] > 0
 
 
+def test_what_one_execution_cost_in_tokens_is_told_to_its_own_tenant(service: Service) -> None:
+    with service.client("ann") as ann, service.client("reader") as reader:
+        ann.post("/execute", json={"code": "1"})
+        reader.get("/stats")  # once it has counted anything, an answer tells at once what it saved
+        made = ann.post("/execute", json={"code": "from servers.crm import find\nfind('x')"}).json()
+        account = reader.get("/stats", params={"execution": made["id"]}).json()["tokens"]
+        missing = reader.get("/stats", params={"execution": "nothing-of-that-name"})
+    assert (account["executions"], account["calls"]) == (1, 1)
+    assert account["savings"]["against_direct"]["once"] == made["tokens_saved"]
+    assert missing.status_code == 404
+
+
 def test_a_tool_is_found_whatever_its_name_holds(tmp_path: Path) -> None:
     name = "<b>list</b>/all"
 

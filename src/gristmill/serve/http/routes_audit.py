@@ -54,9 +54,11 @@ def add_audit(routes: APIRouter, door: Door) -> None:
         return (await door.runtime.audit.show(id, tenant=who.tenant)).fields()
 
     @routes.get("/stats", tags=["audit"])
-    async def stats(who: Annotated[Principal, READ], session: Word = None) -> StatsView:
-        """What your tenant did since the service started, how busy it is, and what its work, or a session's, cost in tokens."""
-        tally, spent = door.tallies.get(who.tenant, Tally()), await door.runtime.stats(tenant=who.tenant, session=session)
+    async def stats(who: Annotated[Principal, READ], session: Word = None, execution: Word = None) -> StatsView:
+        """What your tenant did since the service started, how busy it is, and what its work, or a session's, or that of one
+        execution, cost in tokens."""
+        tally = door.tallies.get(who.tenant, Tally())
+        spent = await door.runtime.stats(tenant=who.tenant, session=session, execution=execution)
         running, waiting = door.lanes.standing(who.tenant)
         return StatsView(
             since=door.opened, executions=dict(tally.statuses), tools=dict(tally.tools.most_common(100)),
