@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from examples.homeiq.automation import Automations
 from examples.homeiq.data import Data
-from examples.homeiq.data import open_records as open_house
 from examples.homeiq.devices import Devices
+from examples.homeiq.stored import open_records as open_house
 from examples.omniops.analytics import Analytics
 from examples.omniops.commerce import Commerce, open_copy_of
 from examples.omniops.search import Search
