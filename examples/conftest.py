@@ -7,7 +7,6 @@ from uuid import uuid4
 import psycopg
 import pytest
 from psycopg.sql import SQL, Identifier
-
 from tests.servers import postgres
 
 

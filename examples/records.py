@@ -1,4 +1,4 @@
-"""One database behind a lock: rows as typed dictionaries, parameters only by name. SQLite here; PostgreSQL is in ``postgres.py``."""
+"""One database behind a lock: rows as typed dictionaries, parameters only by name. SQLite here, PostgreSQL in ``postgres.py``."""
 
 import sqlite3
 import threading

@@ -27,7 +27,8 @@ class Automations:
         first = TODAY - timedelta(days=max(7, min(days, 365)))
         events = self._records.rows(
             EventRow,
-            """SELECT entity_id, at, state FROM events WHERE (CAST(:entity AS TEXT) IS NULL OR entity_id = :entity) AND at >= :first
+            """SELECT entity_id, at, state FROM events
+               WHERE (CAST(:entity AS TEXT) IS NULL OR entity_id = :entity) AND at >= :first
                AND domain NOT IN ('sensor', 'binary_sensor') ORDER BY at""",
             entity=entity_id, first=str(first),
         )  # fmt: skip

@@ -26,7 +26,8 @@ class Data:
         return self._records.rows(
             DeviceRow,
             """SELECT entity_id, name, domain, area, unit FROM devices
-               WHERE (CAST(:area AS TEXT) IS NULL OR area = :area) AND (CAST(:domain AS TEXT) IS NULL OR domain = :domain) ORDER BY entity_id""",
+               WHERE (CAST(:area AS TEXT) IS NULL OR area = :area) AND (CAST(:domain AS TEXT) IS NULL OR domain = :domain)
+               ORDER BY entity_id""",
             area=area, domain=domain,
         )  # fmt: skip
 
@@ -53,8 +54,9 @@ class Data:
         """Events of all devices between two moments, optionally of one area, domain or state, oldest first."""
         return self._records.rows(
             EventRow,
-            """SELECT entity_id, at, state FROM events WHERE at >= :start AND at < :end AND (CAST(:area AS TEXT) IS NULL OR area = :area)
-               AND (CAST(:domain AS TEXT) IS NULL OR domain = :domain) AND (CAST(:state AS TEXT) IS NULL OR state = :state) ORDER BY at, id LIMIT :limit""",
+            """SELECT entity_id, at, state FROM events WHERE at >= :start AND at < :end
+               AND (CAST(:area AS TEXT) IS NULL OR area = :area) AND (CAST(:domain AS TEXT) IS NULL OR domain = :domain)
+               AND (CAST(:state AS TEXT) IS NULL OR state = :state) ORDER BY at, id LIMIT :limit""",
             start=start, end=end, area=area, domain=domain, state=state, limit=limit,
         )  # fmt: skip
 

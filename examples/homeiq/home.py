@@ -1,4 +1,4 @@
-"""A live Home Assistant: its REST API and its WebSocket, with a limit on every wait and every answer. The token is never shown."""
+"""A live Home Assistant: REST and WebSocket, with a limit on every wait and every answer. The token is never shown."""
 
 import json
 from collections.abc import Iterator, Mapping

@@ -19,8 +19,8 @@ class Expenses:
         return self._records.rows(
             Expense,
             """SELECT id, trip_id, date, category, amount, merchant, card, note FROM expenses
-               WHERE user_id = :user AND date BETWEEN :start AND :end AND (CAST(:category AS TEXT) IS NULL OR category = :category)
-               ORDER BY date, id LIMIT :limit""",
+               WHERE user_id = :user AND date BETWEEN :start AND :end
+               AND (CAST(:category AS TEXT) IS NULL OR category = :category) ORDER BY date, id LIMIT :limit""",
             user=user_id, start=start_date, end=end_date, category=category, limit=limit,
         )  # fmt: skip
 

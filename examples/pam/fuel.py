@@ -26,7 +26,8 @@ class Fuel:
         return self._records.rows(
             FuelStop,
             """SELECT id, vehicle_id, date, station_id, gallons, price, odometer FROM fuel WHERE user_id = :user
-               AND (CAST(:vehicle AS INTEGER) IS NULL OR vehicle_id = :vehicle) AND date BETWEEN :start AND :end ORDER BY date, id""",
+               AND (CAST(:vehicle AS INTEGER) IS NULL OR vehicle_id = :vehicle) AND date BETWEEN :start AND :end
+               ORDER BY date, id""",
             user=user_id, vehicle=vehicle_id, start=start_date, end=end_date,
         )  # fmt: skip
 

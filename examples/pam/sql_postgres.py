@@ -1,4 +1,4 @@
-"""``execute_sql`` on PostgreSQL: the query runs as a role of the user's own, and row-level security shows that role its rows only.
+"""``execute_sql`` on PostgreSQL: the query runs as a role of the user's own, and row-level security shows it that user's rows.
 
 Whose rows they are is decided by ``session_user``, the role that logged in. A setting would not do: any ``SELECT`` may change
 settings with ``set_config``, the role in force among them; who logged in, it cannot change.
@@ -45,10 +45,10 @@ class PostgresSql:
 
     @reads
     def execute_sql(self, user_id: int, query: str) -> Answer:
-        """Run a read-only PostgreSQL query over a user's own rows. Tables: expenses(id, trip_id, date, category, amount, merchant),
+        """Run a read-only PostgreSQL query over a user's own rows. Dates are text. Tables: vehicles, events, bookings, budgets,
+        favorites, parks, expenses(id, trip_id, date, category, amount, merchant), stations(id, name, state, diesel, regular),
         trips(id, name, start_date, end_date, status, budget), stops(id, trip_id, park_id, arrive, nights, cost),
-        fuel(id, vehicle_id, date, station_id, gallons, price, odometer), vehicles, events, bookings, budgets, favorites, parks,
-        stations(id, name, state, diesel, regular). Dates are text. At most 1,000 rows.
+        fuel(id, vehicle_id, date, station_id, gallons, price, odometer). At most 1,000 rows.
         """
         try:
             columns, rows = self._ask(self._of(user_id), query)

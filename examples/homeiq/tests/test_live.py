@@ -9,13 +9,13 @@ from zoneinfo import ZoneInfo
 import anyio
 import pytest
 from mcp.server.mcpserver.exceptions import ToolError
+from tests.servers import home_assistant
 
 from examples.homeiq.data import Data, live_data
 from examples.homeiq.home import Home
 from examples.homeiq.live import LiveData
 from examples.homeiq.stored import open_records
 from examples.serving import server_of
-from tests.servers import home_assistant
 
 pytestmark = pytest.mark.anyio
 LIGHT = "light.kitchen_lights"
@@ -46,7 +46,7 @@ def live(house: home_assistant.HomeAssistant) -> LiveData:
 async def eventually(ask: Callable[[], Awaitable[list[Any]]], count: int) -> list[Any]:
     """What is answered when ``count`` rows are there: the recorder writes a moment after things happen."""
     found: list[Any] = []
-    for _ in range(100):
+    for _ in range(400):
         found = await ask()
         if len(found) >= count:
             break
@@ -111,7 +111,7 @@ async def test_a_wrong_token_is_said_and_not_shown(house: home_assistant.HomeAss
 async def test_a_house_that_is_not_there_is_said() -> None:
     data = LiveData(Home("http://127.0.0.1:1", "sesame"))
     for answer in (data.get_devices(), data.search_events(**SPAN)):
-        with pytest.raises(ToolError, match="no Home Assistant answers at http://127.0.0.1:1: check HA_HTTP_URL"):
+        with pytest.raises(ToolError, match=r"no Home Assistant answers at .*: check HA_HTTP_URL"):
             await answer
 
 
