@@ -6,6 +6,7 @@ from examples.omniops.analytics import Analytics
 from examples.omniops.commerce import Commerce, open_copy_of
 from examples.omniops.search import Search, open_records
 from examples.omniops.seed import LAST_SYNC, PRODUCTS
+from examples.omniops.shops.local import LocalShop
 from examples.omniops.sync import Sync
 from examples.records import Records
 
@@ -28,7 +29,7 @@ def test_no_query_is_an_error_or_an_operator(shop: Records, query: str) -> None:
 
 
 def test_a_sync_counts_each_difference_and_a_second_one_finds_none(shop: Records) -> None:
-    sync = Sync(shop)
+    sync = Sync(shop, LocalShop(shop))
     dry = sync.sync_products(LAST_SYNC)
     wet = sync.sync_products(LAST_SYNC, apply=True)
     again = sync.sync_products(LAST_SYNC)
@@ -49,8 +50,8 @@ def test_a_report_is_computed_once(shop: Records) -> None:
 
 
 def test_what_commerce_writes_stays_in_its_process(shop: Records) -> None:
-    order = Commerce(shop).list_orders("2026-01-01", "2026-12-31", status="completed", limit=1)[0]["id"]
-    Commerce(shop).refund_order(order, "broken")
+    order = Commerce(LocalShop(shop)).list_orders("2026-01-01", "2026-12-31", status="completed", limit=1)[0]["id"]
+    Commerce(LocalShop(shop)).refund_order(order, "broken")
 
-    assert Commerce(shop).get_order(order)["status"] == "refunded"
-    assert Commerce(open_records(None)).get_order(order)["status"] == "completed"
+    assert Commerce(LocalShop(shop)).get_order(order)["status"] == "refunded"
+    assert Commerce(LocalShop(open_records(None))).get_order(order)["status"] == "completed"
