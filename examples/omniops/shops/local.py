@@ -102,3 +102,6 @@ class LocalShop:
     def refund(self, order_id: int, reason: str) -> None:  # noqa: ARG002  # our books keep no reasons
         """Mark a completed order as refunded."""
         self._records.change("UPDATE orders SET status = 'refunded' WHERE id = :id AND status = 'completed'", id=order_id)
+
+    def close(self) -> None:
+        """The records are whose who opened them."""

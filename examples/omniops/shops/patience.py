@@ -21,6 +21,8 @@ class Answer(Protocol):
     @property
     def headers(self) -> Mapping[str, str]: ...
 
+    def close(self) -> None: ...
+
 
 A = TypeVar("A", bound=Answer)
 
@@ -34,6 +36,7 @@ def answered(send: Callable[[], A], rest: Sleep, busy: frozenset[int] = BUSY) ->
         seconds = seconds_of(answer.headers.get("Retry-After"), attempt)
         if seconds > LONGEST_SECONDS:
             break
+        answer.close()
         rest(seconds)
         answer = send()
     return answer

@@ -62,6 +62,10 @@ class Shop(Protocol):
         """Give the money of a completed order back."""
         ...
 
+    def close(self) -> None:
+        """Let go of connections."""
+        ...
+
 
 def no_record() -> ToolError:
     """The same words as our own database has for it."""

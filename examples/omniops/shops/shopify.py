@@ -138,6 +138,10 @@ class ShopifyShop:
         ]
         self._api.change(ask.REFUND, "refundCreate", {"orderId": order, "note": reason, "transactions": transactions})
 
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._api.close()
+
     def _order_rows(self, search: str) -> Iterator[OrderRow]:
         return (_order_row(node.fields) for node in self._api.all(ask.ORDERS, "orders", search))
 

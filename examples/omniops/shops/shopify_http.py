@@ -38,9 +38,10 @@ class _Checked(httpx2.BaseTransport):
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         answer = answered(lambda: self._inner.handle_request(request), self._rest)
+        if answer.status_code == 200:
+            return answer
+        answer.close()
         match answer.status_code:
-            case 200:
-                return answer
             case 401 | 403:
                 raise ToolError("the shop refuses the token: check OMNIOPS_SHOPIFY_TOKEN and the scopes of its app")
             case 404:
@@ -64,7 +65,8 @@ class ShopifyApi:
             timeout=SECONDS,
             transport=_Checked(rest),
         )
-        self._session = Client(transport=transport).connect_sync()
+        self._client = Client(transport=transport)
+        self._session = self._client.connect_sync()
         self._rest = rest
 
     def run(self, query: str, variables: Fields) -> Fields:
@@ -99,6 +101,10 @@ class ShopifyApi:
         errors = self.run(mutation, {"input": fields, "key": str(uuid4())})[root]["userErrors"]
         if errors:
             raise ToolError(f"the shop refuses: {errors[0]['message']}")
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._client.close_sync()
 
 
 def _throttled(error: TransportQueryError) -> float | None:

@@ -108,6 +108,9 @@ class WooCommerceShop:
             raise no_record()
         self._api.change("post", f"orders/{order_id}/refunds", {"amount": found["total"], "reason": reason, "api_refund": True})
 
+    def close(self) -> None:
+        """Its client keeps no connection."""
+
     def _product(self, sku: str) -> Fields:
         # Commas separate SKUs, and the search is for any of them.
         found = self._api.all("products", sku=sku, status="any") if sku and "," not in sku else iter(())
