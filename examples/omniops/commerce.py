@@ -4,26 +4,16 @@ Without one it is our own database, and what is written lives as long as the pro
 """
 
 import os
-import sqlite3
 from pathlib import Path
 
 from examples.omniops.rows import Customer, Done, Order, OrderRow, Shipment, Stock
-from examples.omniops.search import open_records
 from examples.omniops.shops.chosen import open_shop
 from examples.omniops.shops.shop import Shop
+from examples.omniops.stored import chosen_records
 from examples.omniops.sync import Sync
-from examples.records import Records
 from examples.serving import arguments, destroys, reads, serve, server_of, writes
 
 PORT = 8032
-
-
-def open_copy_of(path: Path | None) -> Records:
-    """The shop in memory, so that orders and stock can change."""
-    kept, own = open_records(path).connection, sqlite3.connect(":memory:", check_same_thread=False)
-    kept.backup(own)
-    kept.close()
-    return Records(own)
 
 
 class Commerce:
@@ -94,6 +84,6 @@ if __name__ == "__main__":
     parser = arguments("Omniops: commerce", port=PORT)
     parser.add_argument("--db", type=Path, help="another database of the same form")
     chosen = parser.parse_args()
-    records = open_copy_of(chosen.db)
+    records = chosen_records(chosen.db, is_read_only=False)
     shop = open_shop(os.environ, records)
     serve(server_of("omniops-commerce", Commerce(shop), Sync(records, shop)), chosen.http)

@@ -3,6 +3,7 @@
 The word table is the one that Gristmill finds tools with; it ships with the package and runs no model.
 """
 
+from base64 import b64decode, b64encode
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,14 +21,14 @@ WORDS = 0.6
 """What it is worth, in units of the cosine, that a product holds every word of the query."""
 
 
-def to_vectors(products: Sequence[Mapping[str, Any]]) -> list[bytes]:
-    """One vector per product, as it is stored."""
+def to_vectors(products: Sequence[Mapping[str, Any]]) -> list[str]:
+    """One vector per product, as it is stored: text, which every database keeps alike."""
     names = [str(product["name"]).removeprefix(str(product["brand"])) for product in products]
     descriptions, categories = ([str(product[field]) for product in products] for field in ("description", "category"))
     embed = shipped().embed
     mixed = embed(names) + np.float32(DESCRIPTION) * embed(descriptions) + np.float32(CATEGORY) * embed(categories)
     mixed /= np.maximum(np.linalg.norm(mixed, axis=1, keepdims=True), 1e-9)
-    return [row.astype(np.float16).tobytes() for row in mixed]
+    return [b64encode(row.astype(np.float16).tobytes()).decode() for row in mixed]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,9 +39,9 @@ class Index:
     words: Mapping[str, tuple[NDArray[np.int64], float]]
 
     @classmethod
-    def of(cls, vectors: Iterable[bytes], texts: Sequence[str]) -> Self:
+    def of(cls, vectors: Iterable[str], texts: Sequence[str]) -> Self:
         """Vectors and texts of the same products, in the same order."""
-        rows = [np.frombuffer(vector, np.float16) for vector in vectors]
+        rows = [np.frombuffer(b64decode(vector), np.float16) for vector in vectors]
         held: dict[str, list[int]] = defaultdict(list)
         for place, text in enumerate(texts):
             for term in set(terms(text)):

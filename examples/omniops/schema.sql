@@ -10,5 +10,5 @@ CREATE INDEX items_of ON items (order_id);
 CREATE INDEX orders_on ON orders (date);
 CREATE INDEX orders_of ON orders (customer_id);
 CREATE INDEX feed_since ON feed (updated_at);
--- What a product means, as 256 numbers of two bytes each (meaning.py).
-CREATE TABLE product_vectors (sku TEXT PRIMARY KEY, vector BLOB);
+-- What a product means, as 256 numbers of two bytes each, in base64 (meaning.py).
+CREATE TABLE product_vectors (sku TEXT PRIMARY KEY, vector TEXT);

@@ -10,10 +10,9 @@ from typing import TypedDict, cast
 
 import numpy as np
 
-from examples.cached import made_once, open_read_only
 from examples.omniops.meaning import Index
 from examples.omniops.rows import Category, Product
-from examples.omniops.seed import FILE, build
+from examples.omniops.stored import chosen_records
 from examples.records import Records
 from examples.serving import arguments, reads, serve, server_of
 
@@ -24,12 +23,7 @@ _PRODUCT = "SELECT p.sku, p.name, p.description, p.category, p.brand, p.price, p
 
 
 class _Stored(Product):
-    vector: bytes
-
-
-def open_records(path: Path | None) -> Records:
-    """The shop; generated on the first call on this machine."""
-    return Records(open_read_only(path or made_once(FILE, build)))
+    vector: str
 
 
 class _Shelf(TypedDict):
@@ -75,7 +69,7 @@ class Search:
     def _shelf(self) -> _Shelf:
         sql = _PRODUCT.replace(" FROM", ", v.vector FROM") + " JOIN product_vectors v ON v.sku = p.sku ORDER BY p.sku"
         stored = self._records.rows(_Stored, sql)
-        vectors = [cast("dict[str, bytes]", row).pop("vector") for row in stored]
+        vectors = [cast("dict[str, str]", row).pop("vector") for row in stored]
         products = cast("list[Product]", stored)
         return {
             "products": products,
@@ -87,4 +81,4 @@ if __name__ == "__main__":
     parser = arguments("Omniops: product search", port=PORT)
     parser.add_argument("--db", type=Path, help="another database of the same form")
     chosen = parser.parse_args()
-    serve(server_of("omniops-search", Search(open_records(chosen.db))), chosen.http)
+    serve(server_of("omniops-search", Search(chosen_records(chosen.db))), chosen.http)

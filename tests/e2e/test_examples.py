@@ -12,9 +12,10 @@ from examples.homeiq.data import Data
 from examples.homeiq.data import open_records as open_house
 from examples.homeiq.devices import Devices
 from examples.omniops.analytics import Analytics
-from examples.omniops.commerce import Commerce, open_copy_of
+from examples.omniops.commerce import Commerce
 from examples.omniops.search import Search
 from examples.omniops.shops.local import LocalShop
+from examples.omniops.stored import open_copy_of
 from examples.omniops.sync import Sync
 from examples.opening import APPS, App, app_config
 from examples.pam.__main__ import server as pam

@@ -22,7 +22,7 @@ class LocalShop:
         """Orders between two days."""
         return self._records.rows(
             OrderRow,
-            f"""{_ORDER} WHERE date BETWEEN :start AND :end AND (:status IS NULL OR status = :status)
+            f"""{_ORDER} WHERE date BETWEEN :start AND :end AND (CAST(:status AS TEXT) IS NULL OR status = :status)
                 ORDER BY id LIMIT :limit""",
             start=start, end=end, status=status, limit=limit,
         )  # fmt: skip
@@ -50,7 +50,8 @@ class LocalShop:
         """Customers whose name or mail address contains a text."""
         return self._records.rows(
             Customer,
-            f"{_CUSTOMER} WHERE instr(lower(name), lower(:text)) OR instr(lower(email), lower(:text)) ORDER BY id LIMIT :limit",
+            f"""{_CUSTOMER} WHERE instr(lower(name), lower(:text)) > 0 OR instr(lower(email), lower(:text)) > 0
+                ORDER BY id LIMIT :limit""",
             text=text, limit=limit,
         )  # fmt: skip
 
@@ -62,7 +63,7 @@ class LocalShop:
         """Stock below its reorder point."""
         return self._records.rows(
             Stock,
-            f"""{_STOCK} WHERE on_hand - reserved < reorder_point AND (:warehouse IS NULL OR warehouse = :warehouse)
+            f"""{_STOCK} WHERE on_hand - reserved < reorder_point AND (CAST(:warehouse AS TEXT) IS NULL OR warehouse = :warehouse)
                 ORDER BY sku, warehouse LIMIT :limit""",
             warehouse=warehouse, limit=limit,
         )  # fmt: skip
@@ -75,7 +76,7 @@ class LocalShop:
         """Parcels shipped between two days."""
         return self._records.rows(
             Shipment,
-            f"""{_SHIPMENT} WHERE shipped BETWEEN :start AND :end AND (:carrier IS NULL OR carrier = :carrier)
+            f"""{_SHIPMENT} WHERE shipped BETWEEN :start AND :end AND (CAST(:carrier AS TEXT) IS NULL OR carrier = :carrier)
                 ORDER BY order_id LIMIT :limit""",
             start=start, end=end, carrier=carrier, limit=limit,
         )  # fmt: skip

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from examples.omniops.commerce import open_copy_of
 from examples.omniops.shops.chosen import open_shop
 from examples.omniops.shops.shop import Shop
+from examples.omniops.stored import open_copy_of
 from examples.omniops.tests import shopify_server, woocommerce_server
 from examples.omniops.tests.serving import served
 from examples.records import Records

@@ -3,10 +3,11 @@
 import pytest
 
 from examples.omniops.analytics import Analytics
-from examples.omniops.commerce import Commerce, open_copy_of
-from examples.omniops.search import Search, open_records
+from examples.omniops.commerce import Commerce
+from examples.omniops.search import Search
 from examples.omniops.seed import LAST_SYNC, PRODUCTS
 from examples.omniops.shops.local import LocalShop
+from examples.omniops.stored import open_copy_of, open_records
 from examples.omniops.sync import Sync
 from examples.records import Records
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from examples.omniops.commerce import open_copy_of
 from examples.omniops.search import Search
+from examples.omniops.stored import open_copy_of
 from examples.records import Records
 from gristmill.catalog.words import terms
 
@@ -91,7 +91,7 @@ def test_a_query_without_a_known_word_finds_nothing(search: Search) -> None:
 def test_every_product_has_its_vector_beside_it(shop: Records) -> None:
     sql = "SELECT count(*), min(length(vector)), max(length(vector)) FROM products JOIN product_vectors USING (sku)"
 
-    assert tuple(shop.connection.execute(sql).fetchone()) == (5_000, 512, 512)
+    assert tuple(shop.connection.execute(sql).fetchone()) == (5_000, 684, 684)
 
 
 def _share(find: Find) -> float:

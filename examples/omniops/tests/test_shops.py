@@ -9,7 +9,7 @@ from fastapi import Response
 from fastapi.responses import JSONResponse
 from mcp.server.mcpserver.exceptions import ToolError
 
-from examples.omniops.commerce import Commerce, open_copy_of
+from examples.omniops.commerce import Commerce
 from examples.omniops.rows import Product
 from examples.omniops.seed import LAST_SYNC
 from examples.omniops.shops.chosen import open_shop
@@ -18,6 +18,7 @@ from examples.omniops.shops.shopify import ShopifyShop
 from examples.omniops.shops.shopify_http import ShopifyApi
 from examples.omniops.shops.woocommerce import WooCommerceShop
 from examples.omniops.shops.woocommerce_http import WooCommerceApi
+from examples.omniops.stored import open_copy_of
 from examples.omniops.sync import Sync
 from examples.omniops.tests import shopify_server, woocommerce_server
 from examples.omniops.tests.conftest import KEYS, Shops
