@@ -9,6 +9,8 @@ from examples.records import Records
 from examples.serving import arguments, reads, serve, server_of
 
 PORT = 8033
+KEPT = 240
+"""Reports: those of twenty years."""
 _SOLD = "o.date BETWEEN :start AND :end AND o.status IN ('completed', 'processing')"
 _LENGTH = {"day": 10, "month": 7, "year": 4}
 
@@ -76,6 +78,8 @@ class Analytics:
             month=month,
         )
         best = self.top_products(f"{month}-01", f"{month}-31", limit=5)
+        if len(self._reports) >= KEPT:
+            self._reports.pop(next(iter(self._reports)))
         self._reports[month] = {**report, "best": best, "is_cached": False}
         return self._reports[month]
 
