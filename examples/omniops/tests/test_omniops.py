@@ -51,6 +51,8 @@ def test_what_a_sync_wrote_is_found_and_what_it_removed_is_not(shop: Records) ->
 
     assert new["sku"] in {product["sku"] for product in search.search_products(new["name"], limit=30)}
     assert gone["sku"] not in {product["sku"] for product in search.search_products(gone["name"], limit=1_000)}
+    kept = [{sku for (sku,) in shop.connection.execute(f"SELECT sku FROM {table}")} for table in ("products", "product_vectors")]
+    assert kept[0] == kept[1]
 
 
 def test_what_commerce_writes_stays_in_its_process(shop: Records) -> None:
