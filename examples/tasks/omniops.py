@@ -111,7 +111,9 @@ def _refunds_truth(truth: sqlite3.Connection) -> Any:
 
 
 async def _torch(ask: Ask) -> None:
-    (found,) = await ask(("shop_search.search_products", {"query": "waterproof torch or headlamp", "category": "camping", "max_price": 60}))
+    (found,) = await ask(
+        ("shop_search.search_products", {"query": "waterproof torch or headlamp", "category": "camping", "max_price": 60})
+    )
     wanted = [each for each in found if "waterproof" in each["description"] and "headlamp" in each["name"]]
     await ask(*(("shop_commerce.get_inventory", {"sku": each["sku"]}) for each in wanted))
 

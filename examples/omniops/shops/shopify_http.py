@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import httpx2
 from gql import Client, GraphQLRequest
-from gql.transport.exceptions import TransportError, TransportQueryError
+from gql.transport.exceptions import TransportError, TransportProtocolError, TransportQueryError
 from gql.transport.httpx import HTTPXTransport
 from mcp.server.mcpserver.exceptions import ToolError
 
@@ -79,6 +79,8 @@ class ShopifyApi:
                 if seconds is None or seconds > LONGEST_SECONDS or attempt == ATTEMPTS:
                     raise ToolError(f"the shop refuses the query: {_first_message(error)}") from None
                 self._rest(seconds)
+            except TransportProtocolError:
+                raise ToolError("what answers is no Shopify; check OMNIOPS_SHOP_URL") from None
             except TransportError as error:
                 if isinstance(error.__cause__, ToolError):
                     raise error.__cause__ from None

@@ -29,7 +29,7 @@ class WooCommerceApi:
 
     def one(self, path: str, **params: Any) -> Fields:
         """One record, such as ``orders/7``."""
-        return self._call("get", path, params).json()
+        return _json(self._call("get", path, params))
 
     def all(self, path: str, offset: int = 0, **params: Any) -> Iterator[Fields]:
         """The records of a list in the order of their ids; a page is fetched when its first record is asked for."""
@@ -37,7 +37,7 @@ class WooCommerceApi:
         while offset < total:
             asked = {"orderby": "id", "order": "asc", "dates_are_gmt": "true", "per_page": PAGE, "offset": offset, **params}
             answer = self._call("get", path, asked)
-            page: list[Fields] = answer.json()
+            page: list[Fields] = _json(answer)
             yield from page
             # An empty page ends the list too: products may vanish while we read.
             total = _total(answer) if page else 0
@@ -45,7 +45,7 @@ class WooCommerceApi:
 
     def change(self, method: str, path: str, body: Fields) -> Fields:
         """``put`` or ``post``."""
-        return self._call(method, path, {}, body).json()
+        return _json(self._call(method, path, {}, body))
 
     def _call(self, method: str, path: str, params: Fields, body: Fields | None = None) -> Response:
         def send() -> Response:
@@ -76,6 +76,13 @@ def _checked(answer: Response) -> Response:
             raise ToolError("the shop sends us elsewhere; set OMNIOPS_SHOP_URL to its final address")
         case code:
             raise ToolError(f"the shop answers with {code}: {_message(answer)}")
+
+
+def _json(answer: Response) -> Any:
+    try:
+        return answer.json()
+    except ValueError:
+        raise ToolError("what answers is no WooCommerce; check OMNIOPS_SHOP_URL") from None
 
 
 def _total(answer: Response) -> int:

@@ -1,6 +1,8 @@
 """Each tool of the commerce server gives the same answer over our database, WooCommerce and Shopify."""
 
 from collections.abc import Callable
+from contextlib import closing
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ from examples.omniops.shops.shopify import ShopifyShop
 from examples.omniops.shops.shopify_http import ShopifyApi
 from examples.omniops.shops.woocommerce import WooCommerceShop
 from examples.omniops.shops.woocommerce_http import WooCommerceApi
-from examples.omniops.stored import open_copy_of
+from examples.omniops.stored import open_copy_of, open_records
 from examples.omniops.sync import Sync
 from examples.omniops.tests import shopify_server, woocommerce_server
 from examples.omniops.tests.conftest import KEYS, Shops
@@ -143,6 +145,13 @@ def test_a_shop_that_stays_busy_is_an_error_and_not_a_wait_for_ever(shops: Shops
     assert not server.coming
 
 
+@pytest.mark.parametrize("kind", ["woocommerce", "shopify"])
+def test_an_answer_of_something_else_is_an_error_that_names_the_address(shops: Shops, kind: str) -> None:
+    shops.server(kind).coming.append(Response("<html>Coming soon</html>", media_type="text/html"))
+
+    assert "OMNIOPS_SHOP_URL" in str(_error(lambda: shops.each[kind].order(11_500)))
+
+
 def test_a_throttled_query_is_asked_again_when_there_is_enough_for_it(shops: Shops) -> None:
     shop, server, waits = _impatient(shops, "shopify")
     status = {"currentlyAvailable": 20, "maximumAvailable": 2_000, "restoreRate": 100}
@@ -262,8 +271,8 @@ def _error(call: Callable[[], Any]) -> ToolError:
     return caught.value
 
 
+@cache
 def _sku(number: int) -> str:
-    return _SKUS[number]
-
-
-_SKUS = {int(sku[4:]): sku for (sku,) in open_copy_of(None).connection.execute("SELECT sku FROM products")}
+    """The SKU of a product: its category and its number."""
+    with closing(open_records(None).connection) as connection:
+        return connection.execute("SELECT sku FROM feed WHERE id = ?", (number,)).fetchone()[0]
