@@ -45,17 +45,20 @@ class Address:
             raise ValueError("this is no address that PostgreSQL understands: postgresql://user@host:port/name") from None
         self.schema = schema
 
-    def connect(self, *, seconds: float = STATEMENT_SECONDS, **settings: str) -> psycopg.Connection[dict[str, Any]]:
-        """A connection whose every wait has a limit; ``settings`` are PostgreSQL's own.
+    def connect(self, *, seconds: float = STATEMENT_SECONDS, read_only: bool = False) -> psycopg.Connection[dict[str, Any]]:
+        """A connection whose every wait has a limit; what is ``read_only`` refuses to change anything.
 
         Raises:
             psycopg.Error: it cannot be had.
         """
         limit = str(int(seconds * 1000))
-        fixed = {"search_path": self.schema, "statement_timeout": limit, "lock_timeout": limit, **settings}
+        fixed = {"search_path": self.schema, "statement_timeout": limit, "lock_timeout": limit}
+        fixed["default_transaction_read_only"] = "on" if read_only else "off"
         options = " ".join([str(self.parts.get("options") or ""), *(f"-c{name}={value}" for name, value in fixed.items())])
-        given = {"connect_timeout": CONNECT_SECONDS, "tcp_user_timeout": limit, **self.parts, "options": options}
-        connection = psycopg.connect(autocommit=True, row_factory=dict_row, **given)
+        given: dict[str, Any] = {"connect_timeout": CONNECT_SECONDS, "tcp_user_timeout": limit, **self.parts, "options": options}
+        connection: psycopg.Connection[dict[str, Any]] = psycopg.Connection[dict[str, Any]].connect(
+            autocommit=True, row_factory=dict_row, **given
+        )
         connection.adapters.register_loader("numeric", _Number)
         return connection
 
@@ -69,9 +72,9 @@ class Address:
 class Postgres:
     """A PostgreSQL connection as a database of ``Records``; taken up again after the server was away."""
 
-    def __init__(self, address: Address, **settings: str) -> None:
+    def __init__(self, address: Address, *, read_only: bool = False) -> None:
         self.address = address
-        self._settings = settings
+        self._read_only = read_only
         self._lock = threading.Lock()  # guards the connection, which is replaced when it was lost
         self._connection: psycopg.Connection[dict[str, Any]] | None = None
 
@@ -84,7 +87,7 @@ class Postgres:
         with self._lock:
             try:
                 if self._connection is None or self._connection.closed:
-                    self._connection = self.address.connect(**self._settings)
+                    self._connection = self.address.connect(read_only=self._read_only)
                 cursor = self._connection.execute(translated(sql), parameters)
                 rows = cursor.fetchall() if cursor.description else []
                 return Ran(rows=rows, changed=cursor.rowcount)

@@ -1,7 +1,7 @@
 """A live Home Assistant: REST and WebSocket, with a limit on every wait and every answer. The token is never shown."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
@@ -89,7 +89,7 @@ class Home:
             raise ToolError(f"Home Assistant answered {path} with status {status}")
 
     @contextmanager
-    def _plain_words(self) -> Iterator[None]:
+    def _plain_words(self) -> Generator[None]:
         """Foreign failures as sentences that say what to do; none of them quotes the token."""
         try:
             yield

@@ -27,7 +27,7 @@ def open_postgres(url: str, source: Path | None = None) -> Records:
 
     address = Address(url, SCHEMA)
     prepared(address, lambda: open_read_only(source or made_once(FILE, build)))
-    return Records(Postgres(address, default_transaction_read_only="on"))
+    return Records(Postgres(address, read_only=True))
 
 
 def chosen_records(path: str | None) -> Records:

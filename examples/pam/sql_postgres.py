@@ -60,7 +60,7 @@ class PostgresSql:
     def _ask(self, address: Address, query: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         # A cursor takes one statement that reads, and gives no more rows than are asked for. The line breaks end comments.
         whole = f"SELECT * FROM (\n{query.strip().rstrip(';')}\n) AS answer WHERE fits(answer::text)"
-        with address.connect(seconds=SECONDS, default_transaction_read_only="on") as connection:
+        with address.connect(seconds=SECONDS, read_only=True) as connection:
             _parse(connection, query)
             connection.autocommit = False
             with connection.cursor("answer", row_factory=tuple_row) as cursor:

@@ -3,6 +3,7 @@
 import socket
 from collections.abc import Awaitable, Callable, Generator
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -15,12 +16,14 @@ from examples.homeiq.data import Data, live_data
 from examples.homeiq.home import Home
 from examples.homeiq.live import LiveData
 from examples.homeiq.stored import open_records
+from examples.opening import app_config
 from examples.serving import server_of
+from gristmill import Runtime
 
 pytestmark = pytest.mark.anyio
 LIGHT = "light.kitchen_lights"
 NOW = datetime.now(ZoneInfo(home_assistant.ZONE)).replace(tzinfo=None)
-SPAN = {"start": (NOW - timedelta(hours=1)).isoformat(), "end": (NOW + timedelta(hours=1)).isoformat()}
+SPAN: dict[str, Any] = {"start": (NOW - timedelta(hours=1)).isoformat(), "end": (NOW + timedelta(hours=1)).isoformat()}
 
 
 @pytest.fixture
@@ -91,6 +94,19 @@ async def test_events_are_found_by_area_domain_and_state(live: LiveData) -> None
     assert await live.search_events(**SPAN, area="kitchen", state="off") == found[:1]
     assert await live.search_events(**SPAN, domain="light", limit=1) == found[:1]
     assert await live.search_events(**SPAN, area="kitchen", domain="switch") == []
+
+
+async def test_a_program_asks_the_live_house_through_the_gateway(house: home_assistant.HomeAssistant, tmp_path: Path) -> None:
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o755)  # code runs as another user when we are root
+    own = app_config("homeiq", state=tmp_path / "state")
+    server = own.servers["home_data"].model_copy(update={"env": {"HA_HTTP_URL": house.url, "HA_TOKEN": house.token}})
+    program = "from servers import home_data\n[d['name'] for d in home_data.get_devices(area='kitchen')['result']]"
+
+    async with Runtime.open(own.model_copy(update={"servers": {"home_data": server}})) as runtime:
+        outcome = await runtime.execute(program)
+
+    assert (outcome.status, outcome.result) == ("ok", ["Kitchen Lights"])
 
 
 async def test_a_moment_that_is_none_is_said(live: LiveData) -> None:

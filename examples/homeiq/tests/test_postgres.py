@@ -25,7 +25,9 @@ def part(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for (sql,) in whole.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type DESC"):
             new.execute(sql)
         for table, marks, where in (("devices", "?, ?, ?, ?, ?", "1"), ("events", "?, ?, ?, ?, ?, ?", "at >= '2026-05-01'")):
-            new.executemany(f"INSERT INTO {table} VALUES ({marks})", map(tuple, whole.execute(f"SELECT * FROM {table} WHERE {where}")))
+            new.executemany(
+                f"INSERT INTO {table} VALUES ({marks})", map(tuple, whole.execute(f"SELECT * FROM {table} WHERE {where}"))
+            )
         new.commit()
         whole.close()
     return path
@@ -86,6 +88,6 @@ def test_the_address_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch,
         assert len(Data(records).get_devices()) == 60
 
     monkeypatch.setenv("HOMEIQ_DATABASE_URL", "postgresql://mill:sesame@127.0.0.1:1/none")
-    with pytest.raises(ValueError, match="HOMEIQ_DATABASE_URL: .*did not answer") as raised:
+    with pytest.raises(ValueError, match=r"HOMEIQ_DATABASE_URL: .*did not answer") as raised:
         chosen_records(None)
     assert "sesame" not in str(raised.value)

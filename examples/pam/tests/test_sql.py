@@ -7,6 +7,7 @@ import psycopg
 import pytest
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+from psycopg.conninfo import make_conninfo
 
 from examples.pam import sql, sql_postgres
 from examples.pam.__main__ import server_over
@@ -163,7 +164,7 @@ def test_a_role_may_not_be_taken_by_guessing_its_password(in_postgres: Stored) -
 
     for password in ("", role["rolname"], "pam"):
         with pytest.raises(psycopg.OperationalError, match="password"):
-            psycopg.connect(**{**database.address.parts, "user": role["rolname"], "password": password})
+            psycopg.connect(make_conninfo(**{**database.address.parts, "user": role["rolname"], "password": password}))
 
 
 def test_an_address_without_a_password_is_refused() -> None:
