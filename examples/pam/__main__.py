@@ -1,5 +1,6 @@
 """``python -m examples.pam --user 7``: the server, over stdio or HTTP."""
 
+import argparse
 import functools
 import os
 from collections.abc import Collection
@@ -32,12 +33,18 @@ def server_over(stored: Stored, *, users: Collection[int] | None = None) -> MCPS
     return server_of("pam", *groups, guard=functools.partial(only_for, users))
 
 
-if __name__ == "__main__":
+def options() -> argparse.ArgumentParser:
+    """The command line; a server that nobody said whom it is for does not start."""
     parser = arguments("PAM, a travel assistant's tool server", port=PORT)
     parser.add_argument("--db", type=Path, help="keep what is written in this file; without it all is gone with the process")
     whose = parser.add_mutually_exclusive_group(required=True)
     whose.add_argument("--user", type=int, action="append", metavar="ID", help="answer for this user; may be repeated")
     whose.add_argument("--every-user", action="store_true", help="answer for everybody: the gateway binds its callers")
+    return parser
+
+
+if __name__ == "__main__":
+    parser = options()
     chosen = parser.parse_args()
     address = os.environ.get(URL)
     try:
@@ -45,4 +52,4 @@ if __name__ == "__main__":
     except ValueError as error:
         parser.error(f"{URL}: {error}")
     with closing(stored.records.database):
-        serve(server_over(stored, users=chosen.user and frozenset(chosen.user)), chosen.http)
+        serve(server_over(stored, users=None if chosen.every_user else frozenset(chosen.user)), chosen.http)

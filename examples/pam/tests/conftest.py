@@ -33,6 +33,16 @@ def in_sqlite() -> Generator[Stored]:
         yield stored
 
 
-@pytest.fixture(scope="module", params=["in_sqlite", "in_postgres"])
+@pytest.fixture(scope="module")
+def on_postgres(in_postgres: Stored) -> MCPServer:
+    return server_over(in_postgres)
+
+
+@pytest.fixture(scope="module")
+def on_sqlite(in_sqlite: Stored) -> MCPServer:
+    return server_over(in_sqlite)
+
+
+@pytest.fixture(scope="module", params=["on_sqlite", "on_postgres"])
 def pam(request: pytest.FixtureRequest) -> MCPServer:
-    return server_over(request.getfixturevalue(request.param))
+    return request.getfixturevalue(request.param)

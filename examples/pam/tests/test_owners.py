@@ -1,7 +1,6 @@
 """A program works for the user that its caller names, and nobody else's rows are reached by naming them."""
 
 import re
-import subprocess
 import sys
 from collections.abc import Generator
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 from mcp.server.mcpserver.exceptions import ToolError
 
 from examples.opening import ROOT, app_config
-from examples.pam.__main__ import server
+from examples.pam.__main__ import options, server
 from examples.pam.tests.conftest import call
 from gristmill import BlockingRuntime, Config, Runtime
 from gristmill.config import load_config
@@ -28,6 +27,7 @@ def anyio_backend() -> str:
 
 def test_every_tool_about_somebody_refuses_whom_the_server_was_not_started_for() -> None:
     pam = server(users={7})
+    assert anyio.run(pam.list_tools) == anyio.run(server().list_tools), "the tools look the same whoever they are for"
     owned = [tool for tool in anyio.run(pam.list_tools) if "user_id" in tool.input_schema["properties"]]
 
     assert len(owned) == 38
@@ -39,15 +39,12 @@ def test_every_tool_about_somebody_refuses_whom_the_server_was_not_started_for()
     assert call(pam, "get_profile", user_id=7)["id"] == 7
 
 
-def test_the_tools_look_the_same_whoever_they_are_for() -> None:
-    assert anyio.run(server(users={7}).list_tools) == anyio.run(server().list_tools)
-
-
-def test_the_server_does_not_start_for_nobody() -> None:
-    done = subprocess.run([sys.executable, "-m", "examples.pam"], cwd=ROOT, capture_output=True, text=True, timeout=60)
-
-    assert done.returncode == 2
-    assert "--user" in done.stderr
+def test_the_server_does_not_start_without_saying_for_whom(capsys: pytest.CaptureFixture[str]) -> None:
+    for wrong in ([], ["--user"], ["--user", "7", "--every-user"]):
+        with pytest.raises(SystemExit):
+            options().parse_args(wrong)
+        assert "--user" in capsys.readouterr().err
+    assert options().parse_args(["--user", "7", "--user", "8"]).user == [7, 8]
 
 
 @pytest.fixture(scope="module")

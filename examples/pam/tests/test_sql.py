@@ -116,9 +116,9 @@ BY_FUNCTION = "query_to_xml('SELECT count(DISTINCT user_id) AS n FROM pam.expens
         "TABLE users",
     ],
 )
-def test_functions_and_statements_of_postgres_open_nothing(in_postgres: Stored, query: str) -> None:
+def test_functions_and_statements_of_postgres_open_nothing(on_postgres: MCPServer, query: str) -> None:
     with pytest.raises(ToolError, match="refused"):
-        call(server_over(in_postgres), "execute_sql", user_id=3, query=query)
+        call(on_postgres, "execute_sql", user_id=3, query=query)
 
 
 @pytest.mark.parametrize(
@@ -130,8 +130,8 @@ def test_functions_and_statements_of_postgres_open_nothing(in_postgres: Stored, 
         "set_config('session_authorization', session_user::text, true)",
     ],
 )
-def test_no_setting_that_a_query_may_change_shows_more_rows(in_postgres: Stored, before: str) -> None:
-    found = call(server_over(in_postgres), "execute_sql", user_id=3, query=f"SELECT {before}, {BY_FUNCTION}::text")["rows"]
+def test_no_setting_that_a_query_may_change_shows_more_rows(on_postgres: MCPServer, before: str) -> None:
+    found = call(on_postgres, "execute_sql", user_id=3, query=f"SELECT {before}, {BY_FUNCTION}::text")["rows"]
 
     assert "<n>1</n>" in found[0][1]
 
@@ -156,8 +156,8 @@ def test_a_second_server_on_the_same_database_finds_all_ready(new_database: Call
             assert call(server_over(stored), "execute_sql", user_id=3, query=query)["rows"] == [[400]]
 
 
-def test_a_role_may_not_be_taken_by_guessing_its_password(in_postgres: Stored) -> None:
-    call(server_over(in_postgres), "execute_sql", user_id=8, query="SELECT 1")
+def test_a_role_may_not_be_taken_by_guessing_its_password(in_postgres: Stored, on_postgres: MCPServer) -> None:
+    call(on_postgres, "execute_sql", user_id=8, query="SELECT 1")
     database = in_postgres.records.database
     assert isinstance(database, Postgres)
     (role,) = in_postgres.records.rows(dict[str, str], "SELECT rolname FROM pg_roles WHERE rolname LIKE 'pam!_%!_8' ESCAPE '!'")
