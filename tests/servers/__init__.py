@@ -29,6 +29,7 @@ PYTHON = {
     "mcp-server-sqlite": ("mcp-server-sqlite", "mcp<2"),
 }
 HOME_ASSISTANT = (
+    "--no-compile",  # a thousand integrations, of which a dozen are loaded
     "homeassistant==2024.3.3",  # the last that runs on Python 3.11
     "josepy<2",
     # What its parts would install at the first start; pinned by them.
