@@ -39,7 +39,9 @@ class Home:
     async def zone(self) -> ZoneInfo:
         """The time zone of the house."""
         if self._zone is None:
-            self._zone = ZoneInfo(str((await self.get("/api/config"))["time_zone"]))
+            settings = await self.get("/api/config")
+            with self._plain_words():
+                self._zone = ZoneInfo(settings["time_zone"])
         return self._zone
 
     async def get(self, path: str, **query: str) -> Any:
@@ -99,7 +101,7 @@ class Home:
             ) from None
         except (OSError, httpx2.TransportError):
             raise ToolError(f"no Home Assistant answers at {self._url}: check HA_HTTP_URL, and whether it runs") from None
-        except (json.JSONDecodeError, UnicodeDecodeError, KeyError, WebSocketException):
+        except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError, WebSocketException):
             raise ToolError(f"what answers at {self._url} does not speak as Home Assistant does: check HA_HTTP_URL") from None
 
 

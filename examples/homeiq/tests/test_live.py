@@ -1,9 +1,13 @@
 """The data server on a real Home Assistant answers as from the database, and says what is wrong when it cannot."""
 
+import re
 import socket
+import sys
 from collections.abc import Awaitable, Callable, Generator
 from datetime import datetime, timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -16,7 +20,7 @@ from examples.homeiq.data import Data, live_data
 from examples.homeiq.home import Home
 from examples.homeiq.live import LiveData
 from examples.homeiq.stored import open_records
-from examples.opening import app_config
+from examples.opening import ROOT
 from examples.serving import server_of
 from gristmill import Runtime
 
@@ -96,14 +100,19 @@ async def test_events_are_found_by_area_domain_and_state(live: LiveData) -> None
     assert await live.search_events(**SPAN, area="kitchen", domain="switch") == []
 
 
-async def test_a_program_asks_the_live_house_through_the_gateway(house: home_assistant.HomeAssistant, tmp_path: Path) -> None:
+async def test_a_program_asks_the_live_house_through_the_gateway(
+    house: home_assistant.HomeAssistant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for folder in (tmp_path, *tmp_path.parents[:2]):
         folder.chmod(0o755)  # code runs as another user when we are root
-    own = app_config("homeiq", state=tmp_path / "state")
-    server = own.servers["home_data"].model_copy(update={"env": {"HA_HTTP_URL": house.url, "HA_TOKEN": house.token}})
+    monkeypatch.setenv("HA_HTTP_URL", house.url)
+    monkeypatch.setenv("HA_TOKEN", house.token)
+    (text,) = re.findall(r"```toml\n(.*?)```", (ROOT / "examples" / "homeiq" / "README.md").read_text(), re.DOTALL)
+    file = tmp_path / "gristmill.toml"
+    file.write_text(f'{text.replace(".venv/bin/python", sys.executable)}cwd = "{ROOT}"\n[store]\npath = "{tmp_path / "state"}"\n')
     program = "from servers import home_data\n[d['name'] for d in home_data.get_devices(area='kitchen')['result']]"
 
-    async with Runtime.open(own.model_copy(update={"servers": {"home_data": server}})) as runtime:
+    async with Runtime.open(file) as runtime:
         outcome = await runtime.execute(program)
 
     assert (outcome.status, outcome.result) == ("ok", ["Kitchen Lights"])
@@ -129,6 +138,28 @@ async def test_a_house_that_is_not_there_is_said() -> None:
     for answer in (data.get_devices(), data.search_events(**SPAN)):
         with pytest.raises(ToolError, match=r"no Home Assistant answers at .*: check HA_HTTP_URL"):
             await answer
+
+
+class SomethingElse(BaseHTTPRequestHandler):
+    """Answers everything with a page."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"<h1>Router</h1>")
+
+    def log_message(self, *_: object) -> None:
+        """Nothing."""
+
+
+async def test_something_else_at_the_address_is_said() -> None:
+    with HTTPServer(("127.0.0.1", 0), SomethingElse) as other:
+        Thread(target=other.serve_forever, args=(0.01,), daemon=True).start()
+        data = LiveData(Home(f"http://127.0.0.1:{other.server_port}", "sesame"))
+        for answer in (data.get_devices(), data.search_events(**SPAN)):
+            with pytest.raises(ToolError, match="does not speak as Home Assistant does: check HA_HTTP_URL"):
+                await answer
+        other.shutdown()
 
 
 async def test_a_house_that_never_answers_ends_at_the_limit() -> None:

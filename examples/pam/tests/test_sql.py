@@ -142,6 +142,13 @@ def test_a_query_as_the_owner_of_the_tables_would_see_everybody(in_postgres: Sto
     assert "<n>20</n>" in row["found"]
 
 
+def test_statistics_of_the_server_tell_nothing_of_others_rows(in_postgres: Stored, on_postgres: MCPServer) -> None:
+    query = "SELECT count(*) AS n FROM pg_stats WHERE schemaname = 'pam' AND tablename = 'expenses'"
+
+    assert in_postgres.records.one(dict[str, int], query)["n"] > 0
+    assert call(on_postgres, "execute_sql", user_id=3, query=query)["rows"] == [[0]]
+
+
 def test_at_most_a_thousand_rows_come_back(pam: MCPServer) -> None:
     found = call(pam, "execute_sql", user_id=3, query="SELECT a.id FROM parks a CROSS JOIN parks b")
 
