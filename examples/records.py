@@ -1,29 +1,73 @@
-"""One SQLite database behind a lock: rows as typed dictionaries, parameters only by name."""
+"""One database behind a lock: rows as typed dictionaries, parameters only by name. SQLite here, PostgreSQL in ``postgres.py``."""
 
 import sqlite3
 import threading
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from mcp.server.mcpserver.exceptions import ToolError
 
 Row = TypeVar("Row")
+NOBODY = "there is no such record, or it belongs to somebody else"
 
 
-class Records:
-    """A database that several threads may ask. SQLite's connection is not theirs to share, so the lock guards each statement."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran:
+    """What one statement did: the rows it gave, and how many it changed."""
+
+    rows: list[dict[str, Any]]
+    changed: int
+
+
+class Database(Protocol):
+    """Where statements go, one at a time; SQL is what SQLite and PostgreSQL both understand, with ``:name`` for values."""
+
+    def run(self, sql: str, parameters: Mapping[str, Any]) -> Ran:
+        """Run one statement for good."""
+        ...
+
+    def close(self) -> None:
+        """Let go of it."""
+        ...
+
+
+class Sqlite:
+    """A SQLite connection. It is not for several threads to share, so the lock guards each statement."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         connection.row_factory = sqlite3.Row
         self.connection = connection
         self._lock = threading.Lock()
 
+    def run(self, sql: str, parameters: Mapping[str, Any]) -> Ran:
+        """Run one statement; what it changes is committed."""
+        with self._lock, self.connection:
+            cursor = self.connection.execute(sql, parameters)
+            rows = [dict(row) for row in cursor.fetchall()]
+            return Ran(rows=rows, changed=cursor.rowcount)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self.connection.close()
+
+
+class Records:
+    """A database that several threads may ask."""
+
+    def __init__(self, database: sqlite3.Connection | Database) -> None:
+        self.database: Database = Sqlite(database) if isinstance(database, sqlite3.Connection) else database
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """The SQLite connection below, for whoever copies or examines a file."""
+        assert isinstance(self.database, Sqlite)
+        return self.database.connection
+
     def rows(self, kind: type[Row], sql: str, **parameters: Any) -> list[Row]:  # noqa: ARG002  # for the type checker
         """Every row of a query as a ``kind``."""
-        with self._lock:
-            found = self.connection.execute(sql, parameters).fetchall()
-        return [cast("Row", dict(row)) for row in found]
+        return cast("list[Row]", self.database.run(sql, parameters).rows)
 
     def one(self, kind: type[Row], sql: str, **parameters: Any) -> Row:
         """The only row of a query.
@@ -33,20 +77,25 @@ class Records:
         """
         found = self.rows(kind, sql, **parameters)
         if not found:
-            raise ToolError("there is no such record, or it belongs to somebody else")
+            raise ToolError(NOBODY)
         return found[0]
 
-    def change(self, sql: str, **parameters: Any) -> int:
-        """Execute one statement that writes; the id of a new row.
+    def change(self, sql: str, **parameters: Any) -> None:
+        """Execute one statement that writes.
 
         Raises:
             ToolError: it changed nothing.
         """
-        with self._lock, self.connection:
-            cursor = self.connection.execute(sql, parameters)
-        if not cursor.rowcount:
-            raise ToolError("there is no such record, or it belongs to somebody else")
-        return cursor.lastrowid or 0
+        if self.database.run(sql, parameters).changed < 1:
+            raise ToolError(NOBODY)
+
+    def add(self, sql: str, **parameters: Any) -> int:
+        """Execute one ``INSERT``; the id of the new row.
+
+        Raises:
+            ToolError: it added nothing.
+        """
+        return self.one(dict[str, int], f"{sql} RETURNING id", **parameters)["id"]
 
 
 def insert(connection: sqlite3.Connection, table: str, rows: list[Mapping[str, Any]]) -> None:

@@ -35,14 +35,14 @@ def destroys(function: F) -> F:
     return function
 
 
-def server_of(name: str, *groups: object) -> MCPServer:
-    """A server whose tools are the marked methods of ``groups``, in the order they are written."""
+def server_of(name: str, *groups: object, guard: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None) -> MCPServer:
+    """A server whose tools are the marked methods of ``groups``, in the order they are written, each behind ``guard``."""
     server = MCPServer(name, log_level="ERROR")
     for group in groups:
         for member in vars(type(group)):
             method = getattr(group, member)
             if annotations := getattr(method, _MARK, None):
-                server.add_tool(method, description=inspect.getdoc(method), annotations=annotations)
+                server.add_tool(guard(method) if guard else method, description=inspect.getdoc(method), annotations=annotations)
     return server
 
 

@@ -1,14 +1,13 @@
 """``python -m examples.homeiq.automation``: habits found in the past, automations written for the future."""
 
 from datetime import timedelta
-from pathlib import Path
 
 from mcp.server.mcpserver.exceptions import ToolError
 
-from examples.homeiq.data import open_records
 from examples.homeiq.habits import DAY_NAMES, find_habits
 from examples.homeiq.rows import Automation, EventRow, Pattern
 from examples.homeiq.seed import TODAY
+from examples.homeiq.stored import chosen_records
 from examples.homeiq.writing import write
 from examples.records import Records
 from examples.serving import arguments, reads, serve, server_of
@@ -28,7 +27,8 @@ class Automations:
         first = TODAY - timedelta(days=max(7, min(days, 365)))
         events = self._records.rows(
             EventRow,
-            """SELECT entity_id, at, state FROM events WHERE (:entity IS NULL OR entity_id = :entity) AND at >= :first
+            """SELECT entity_id, at, state FROM events
+               WHERE (CAST(:entity AS TEXT) IS NULL OR entity_id = :entity) AND at >= :first
                AND domain NOT IN ('sensor', 'binary_sensor') ORDER BY at""",
             entity=entity_id, first=str(first),
         )  # fmt: skip
@@ -47,6 +47,10 @@ class Automations:
 
 if __name__ == "__main__":
     parser = arguments("HomeIQ: habits and automations", port=PORT)
-    parser.add_argument("--db", type=Path, help="another database of the same form")
+    parser.add_argument("--db", help="another database of the same form")
     chosen = parser.parse_args()
-    serve(server_of("homeiq-automation", Automations(open_records(chosen.db))), chosen.http)
+    try:
+        records = chosen_records(chosen.db)
+    except ValueError as error:
+        parser.error(str(error))
+    serve(server_of("homeiq-automation", Automations(records)), chosen.http)

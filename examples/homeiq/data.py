@@ -1,19 +1,17 @@
-"""``python -m examples.homeiq.data``: what devices there are and what happened to them."""
+"""``python -m examples.homeiq.data``: what devices there are and what happened to them.
 
-from pathlib import Path
+With ``HA_HTTP_URL`` and ``HA_TOKEN`` in its environment it asks a live Home Assistant instead of the records.
+"""
 
-from examples.cached import made_once, open_read_only
+import os
+
 from examples.homeiq.rows import DeviceRow, EventRow
-from examples.homeiq.seed import FILE, build
+from examples.homeiq.stored import chosen_records
 from examples.records import Records
 from examples.serving import arguments, reads, serve, server_of
 
 PORT = 8006
-
-
-def open_records(path: Path | None) -> Records:
-    """The year of events; generated on the first call on this machine."""
-    return Records(open_read_only(path or made_once(FILE, build)))
+HOME, TOKEN = "HA_HTTP_URL", "HA_TOKEN"
 
 
 class Data:
@@ -28,7 +26,8 @@ class Data:
         return self._records.rows(
             DeviceRow,
             """SELECT entity_id, name, domain, area, unit FROM devices
-               WHERE (:area IS NULL OR area = :area) AND (:domain IS NULL OR domain = :domain) ORDER BY entity_id""",
+               WHERE (CAST(:area AS TEXT) IS NULL OR area = :area) AND (CAST(:domain AS TEXT) IS NULL OR domain = :domain)
+               ORDER BY entity_id""",
             area=area, domain=domain,
         )  # fmt: skip
 
@@ -55,14 +54,37 @@ class Data:
         """Events of all devices between two moments, optionally of one area, domain or state, oldest first."""
         return self._records.rows(
             EventRow,
-            """SELECT entity_id, at, state FROM events WHERE at >= :start AND at < :end AND (:area IS NULL OR area = :area)
-               AND (:domain IS NULL OR domain = :domain) AND (:state IS NULL OR state = :state) ORDER BY at, id LIMIT :limit""",
+            """SELECT entity_id, at, state FROM events WHERE at >= :start AND at < :end
+               AND (CAST(:area AS TEXT) IS NULL OR area = :area) AND (CAST(:domain AS TEXT) IS NULL OR domain = :domain)
+               AND (CAST(:state AS TEXT) IS NULL OR state = :state) ORDER BY at, id LIMIT :limit""",
             start=start, end=end, area=area, domain=domain, state=state, limit=limit,
         )  # fmt: skip
 
 
+def live_data() -> object | None:
+    """The tools on a live Home Assistant, if the environment names one.
+
+    Raises:
+        ValueError: it names only half of it, or nothing that can be one.
+    """
+    url, token = os.environ.get(HOME), os.environ.get(TOKEN)
+    if not url and not token:
+        return None
+    if not url or not token:
+        raise ValueError(f"{HOME} and {TOKEN} belong together: set both, or none of them")
+    # Only here: nobody else has to load the clients.
+    from examples.homeiq.home import Home
+    from examples.homeiq.live import LiveData
+
+    return LiveData(Home(url, token))
+
+
 if __name__ == "__main__":
     parser = arguments("HomeIQ: devices and events", port=PORT)
-    parser.add_argument("--db", type=Path, help="another database of the same form")
+    parser.add_argument("--db", help="another database of the same form")
     chosen = parser.parse_args()
-    serve(server_of("homeiq-data", Data(open_records(chosen.db))), chosen.http)
+    try:
+        tools = live_data() or Data(chosen_records(chosen.db))
+    except ValueError as error:
+        parser.error(str(error))
+    serve(server_of("homeiq-data", tools), chosen.http)

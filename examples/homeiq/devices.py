@@ -1,11 +1,9 @@
 """``python -m examples.homeiq.devices``: what a device can do."""
 
-from pathlib import Path
-
-from examples.homeiq.data import open_records
 from examples.homeiq.house import MODELS
 from examples.homeiq.rows import Capabilities, DeviceRow
 from examples.homeiq.seed import STATES
+from examples.homeiq.stored import chosen_records
 from examples.homeiq.writing import SERVICES
 from examples.records import Records
 from examples.serving import arguments, reads, serve, server_of
@@ -40,6 +38,10 @@ class Devices:
 
 if __name__ == "__main__":
     parser = arguments("HomeIQ: device intelligence", port=PORT)
-    parser.add_argument("--db", type=Path, help="another database of the same form")
+    parser.add_argument("--db", help="another database of the same form")
     chosen = parser.parse_args()
-    serve(server_of("homeiq-devices", Devices(open_records(chosen.db))), chosen.http)
+    try:
+        records = chosen_records(chosen.db)
+    except ValueError as error:
+        parser.error(str(error))
+    serve(server_of("homeiq-devices", Devices(records)), chosen.http)

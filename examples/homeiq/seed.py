@@ -5,6 +5,7 @@ import random
 import sqlite3
 from collections.abc import Iterator
 from datetime import date, timedelta
+from operator import itemgetter
 
 from examples.homeiq.house import DEVICES, HABITS, Device
 
@@ -40,7 +41,7 @@ def build(connection: sqlite3.Connection) -> None:
     connection.executemany("INSERT INTO devices VALUES (?, ?, ?, ?, ?)", rows)
     acts = [*_habits(rng), *_whims(rng)]
     events = [*acts, *_readings(rng, EVENTS - len(acts))]
-    events.sort(key=lambda event: (event[1], event[0]))
+    events.sort(key=itemgetter(1, 0))
     connection.executemany("INSERT INTO events (entity_id, at, state, domain, area) VALUES (?, ?, ?, ?, ?)", events)
     connection.executescript(INDEXES)
     connection.commit()
@@ -75,13 +76,15 @@ def _whims(rng: random.Random) -> Iterator[Event]:
 def _readings(rng: random.Random, count: int) -> Iterator[Event]:
     sensors = [device for device in DEVICES if device.domain == "sensor"]
     step = DAYS * 86_400 * len(sensors) / count
-    for number in range(count):
-        device, second = sensors[number % len(sensors)], number // len(sensors) * step
-        yield _event(device, _moment(0, second), _reading(rng, device, second))
+    for number in range(0, count, len(sensors)):  # what all sensors have in common at a moment is computed once
+        second = number // len(sensors) * step
+        at = _moment(0, second)
+        daily, yearly = math.sin(second / 86_400 * math.tau - 2), math.cos(second / 31_536_000 * math.tau)
+        for device in sensors[: count - number]:
+            yield (device.entity_id, at, _reading(rng, device, daily, yearly), "sensor", device.area)
 
 
-def _reading(rng: random.Random, device: Device, second: float) -> str:
-    daily, yearly = math.sin(second / 86_400 * math.tau - 2), math.cos(second / 31_536_000 * math.tau)
+def _reading(rng: random.Random, device: Device, daily: float, yearly: float) -> str:
     if device.unit == "°C":
         outside = device.area in ("garden", "garage")
         return f"{(13 + 9 * yearly + 5 * daily if outside else 20.5 + 1.5 * yearly + daily) + rng.gauss(0, 0.3):.1f}"

@@ -30,8 +30,9 @@ BROWSE = """
 import pathlib
 from tool_discovery import list_servers, list_tools
 import servers.hive
-files = sorted(p.name for p in pathlib.Path(servers.hive.__file__).parent.iterdir())
-[list_servers(), list_tools("hive"), files]
+folder = pathlib.Path(servers.hive.__file__).parent      # every tool is a file with its types and its description
+files = sorted(p.name for p in folder.glob("*.py"))
+[list_servers(), list_tools("hive"), files, (folder / "rate_scores.py").read_text()]
 """
 COLLECT = """
 from servers import hive
@@ -58,6 +59,8 @@ async def main(state: Path) -> dict[str, Any]:
         budget = Budget(output_tokens=100, result_tokens=200)
         collected = await agent.execute(COLLECT, budget=budget)
         reported = await agent.execute(REPORT, budget=budget)
+        chatty = await agent.execute("findings", budget=budget)  # far more than the budget lets through
+        stranger = await runtime.session("agent-2").execute("best", budget=budget)  # another agent, another interpreter
         refused = await agent.execute("from servers import hive\nhive.delete_everything()")
         stats = await runtime.stats()
         await runtime.audit.flush()
@@ -66,6 +69,8 @@ async def main(state: Path) -> dict[str, Any]:
             "browsed": browsed.result,
             "collected": collected.output.strip(),
             "reported": reported.result,
+            "over_budget": {"cut": chatty.truncated, "rest": [left.path for left in chatty.left_out]},
+            "of_another_agent": stranger.error_type,
             "refused": refused.error_type or refused.status,
             "saved": stats.summary,
             "counted": [line for line in runtime.metrics.render().decode().splitlines() if line.startswith("tool_calls_total")],

@@ -42,7 +42,7 @@ class Days:
     @writes
     def add_event(self, user_id: int, title: str, start_date: str, end_date: str, place: str = "", with_email: str = "") -> Done:
         """Add an entry to a user's calendar."""
-        new = self._records.change(
+        new = self._records.add(
             """INSERT INTO events (user_id, title, start_date, end_date, place, with_email)
                SELECT id, :title, :start, :end, :place, :friend FROM users WHERE id = :user""",
             user=user_id, title=title, start=start_date, end=end_date, place=place, friend=with_email,

@@ -19,8 +19,8 @@ class Expenses:
         return self._records.rows(
             Expense,
             """SELECT id, trip_id, date, category, amount, merchant, card, note FROM expenses
-               WHERE user_id = :user AND date BETWEEN :start AND :end AND (:category IS NULL OR category = :category)
-               ORDER BY date, id LIMIT :limit""",
+               WHERE user_id = :user AND date BETWEEN :start AND :end
+               AND (CAST(:category AS TEXT) IS NULL OR category = :category) ORDER BY date, id LIMIT :limit""",
             user=user_id, start=start_date, end=end_date, category=category, limit=limit,
         )  # fmt: skip
 
@@ -39,7 +39,7 @@ class Expenses:
         return self._records.rows(
             Expense,
             """SELECT id, trip_id, date, category, amount, merchant, card, note FROM expenses
-               WHERE user_id = :user AND (instr(lower(merchant), lower(:text)) OR instr(lower(note), lower(:text)))
+               WHERE user_id = :user AND (instr(lower(merchant), lower(:text)) > 0 OR instr(lower(note), lower(:text)) > 0)
                ORDER BY date DESC, id LIMIT :limit""",
             user=user_id, text=text, limit=limit,
         )  # fmt: skip
@@ -68,13 +68,16 @@ class Expenses:
     @reads
     def get_budgets(self, user_id: int) -> list[Limit]:
         """Monthly budget of a user per category."""
-        return self._records.rows(Limit, "SELECT category, monthly FROM budgets WHERE user_id = :user", user=user_id)
+        return self._records.rows(
+            Limit, "SELECT category, monthly FROM budgets WHERE user_id = :user ORDER BY category", user=user_id
+        )
 
     @writes
     def set_budget(self, user_id: int, category: str, monthly: float) -> Done:
         """Set the monthly budget of a user for one category."""
         self._records.change(
-            "INSERT INTO budgets VALUES (:user, :category, :monthly) ON CONFLICT DO UPDATE SET monthly = :monthly",
+            """INSERT INTO budgets VALUES (:user, :category, :monthly)
+               ON CONFLICT (user_id, category) DO UPDATE SET monthly = :monthly""",
             user=user_id, category=category, monthly=monthly,
         )  # fmt: skip
         return {"id": user_id, "message": f"{category}: {monthly} per month"}
@@ -84,9 +87,9 @@ class Expenses:
         self, user_id: int, date: str, category: str, amount: float, merchant: str, trip_id: int | None = None
     ) -> Done:
         """Record an expense of a user."""
-        new = self._records.change(
+        new = self._records.add(
             """INSERT INTO expenses (user_id, trip_id, date, category, amount, merchant, card, note)
-               SELECT id, :trip, :date, :category, :amount, :merchant, card, '' FROM users WHERE id = :user""",
+               SELECT id, CAST(:trip AS INTEGER), :date, :category, :amount, :merchant, card, '' FROM users WHERE id = :user""",
             user=user_id, trip=trip_id, date=date, category=category, amount=amount, merchant=merchant,
         )  # fmt: skip
         return {"id": new, "message": "recorded"}
@@ -95,7 +98,7 @@ class Expenses:
     def update_expense(self, user_id: int, expense_id: int, category: str | None = None, amount: float | None = None) -> Done:
         """Change category or amount of an expense of a user."""
         self._records.change(
-            """UPDATE expenses SET category = coalesce(:category, category), amount = coalesce(:amount, amount)
+            """UPDATE expenses SET category = coalesce(:category, category), amount = coalesce(CAST(:amount AS REAL), amount)
                WHERE user_id = :user AND id = :id""",
             user=user_id, id=expense_id, category=category, amount=amount,
         )  # fmt: skip

@@ -26,7 +26,8 @@ class Fuel:
         return self._records.rows(
             FuelStop,
             """SELECT id, vehicle_id, date, station_id, gallons, price, odometer FROM fuel WHERE user_id = :user
-               AND (:vehicle IS NULL OR vehicle_id = :vehicle) AND date BETWEEN :start AND :end ORDER BY date, id""",
+               AND (CAST(:vehicle AS INTEGER) IS NULL OR vehicle_id = :vehicle) AND date BETWEEN :start AND :end
+               ORDER BY date, id""",
             user=user_id, vehicle=vehicle_id, start=start_date, end=end_date,
         )  # fmt: skip
 
@@ -35,7 +36,7 @@ class Fuel:
         self, user_id: int, vehicle_id: int, date: str, station_id: int, gallons: float, price: float, odometer: int
     ) -> Done:
         """Record a fill of a user's vehicle."""
-        new = self._records.change(
+        new = self._records.add(
             """INSERT INTO fuel (user_id, vehicle_id, date, station_id, gallons, price, odometer)
                SELECT user_id, id, :date, :station, :gallons, :price, :odometer FROM vehicles
                WHERE id = :vehicle AND user_id = :user""",
@@ -69,7 +70,7 @@ class Fuel:
         return self._records.rows(
             Price,
             """SELECT state, round(avg(diesel), 3) AS diesel, round(avg(regular), 3) AS regular, count(*) AS stations
-               FROM stations WHERE :state IS NULL OR state = :state GROUP BY state ORDER BY state""",
+               FROM stations WHERE CAST(:state AS TEXT) IS NULL OR state = :state GROUP BY state ORDER BY state""",
             state=state,
         )  # fmt: skip
 

@@ -22,8 +22,8 @@ class Parks:
         """Parks by state, nightly rate, hookups (none, electric, full) and whether pets are welcome, best rated first."""
         return self._records.rows(
             Park,
-            f"""{_PARK} WHERE (:state IS NULL OR state = :state) AND rate <= :rate AND pets >= :pets
-                AND (:hookups IS NULL OR hookups = :hookups) ORDER BY rating DESC, rate, id LIMIT :limit""",
+            f"""{_PARK} WHERE (CAST(:state AS TEXT) IS NULL OR state = :state) AND rate <= :rate AND pets >= :pets
+                AND (CAST(:hookups AS TEXT) IS NULL OR hookups = :hookups) ORDER BY rating DESC, rate, id LIMIT :limit""",
             state=state, rate=max_rate, pets=int(pets), hookups=hookups, limit=limit,
         )  # fmt: skip
 
@@ -50,7 +50,7 @@ class Parks:
     @writes
     def add_park_review(self, user_id: int, park_id: int, stars: int, text: str, date: str) -> Done:
         """Write a review of a park."""
-        new = self._records.change(
+        new = self._records.add(
             "INSERT INTO reviews (park_id, user_id, stars, text, date) VALUES (:park, :user, :stars, :text, :date)",
             park=park_id, user=user_id, stars=max(1, min(5, stars)), text=text, date=date,
         )  # fmt: skip
@@ -73,13 +73,14 @@ class Parks:
     @writes
     def add_favorite_park(self, user_id: int, park_id: int) -> Done:
         """Mark a park as a favorite of a user."""
-        self._records.change("INSERT OR REPLACE INTO favorites VALUES (:user, :park)", user=user_id, park=park_id)
+        sql = "INSERT INTO favorites VALUES (:user, :park) ON CONFLICT (user_id, park_id) DO UPDATE SET park_id = :park"
+        self._records.change(sql, user=user_id, park=park_id)
         return {"id": park_id, "message": "marked"}
 
     @writes
     def book_park(self, user_id: int, park_id: int, arrive: str, nights: int) -> Booking:
         """Ask a park for a site. The booking is pending until the park answers; ask get_booking until it is confirmed."""
-        new = self._records.change(
+        new = self._records.add(
             """INSERT INTO bookings (user_id, park_id, arrive, nights, status, polls)
                SELECT u.id, p.id, :arrive, :nights, 'pending', 0 FROM users u, parks p WHERE u.id = :user AND p.id = :park""",
             user=user_id, park=park_id, arrive=arrive, nights=nights,
@@ -89,7 +90,7 @@ class Parks:
     @reads
     def list_bookings(self, user_id: int) -> list[Booking]:
         """Bookings of a user, next arrival first."""
-        sql = "SELECT id, park_id, arrive, nights, status FROM bookings WHERE user_id = :user ORDER BY arrive"
+        sql = "SELECT id, park_id, arrive, nights, status FROM bookings WHERE user_id = :user ORDER BY arrive, id"
         return self._records.rows(Booking, sql, user=user_id)
 
     @reads

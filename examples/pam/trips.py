@@ -21,7 +21,7 @@ class Trips:
     @reads
     def list_trips(self, user_id: int, status: str | None = None) -> list[Trip]:
         """Trips of a user, oldest first; status is done, under way, planned or canceled."""
-        sql = f"{_TRIP} WHERE user_id = :user AND (:status IS NULL OR status = :status) ORDER BY start_date"
+        sql = f"{_TRIP} WHERE user_id = :user AND (CAST(:status AS TEXT) IS NULL OR status = :status) ORDER BY start_date, id"
         return self._records.rows(Trip, sql, user=user_id, status=status)
 
     @reads
@@ -89,7 +89,7 @@ class Trips:
     @writes
     def create_trip(self, user_id: int, name: str, start_date: str, end_date: str, budget: float) -> Done:
         """Create a planned trip for a user."""
-        new = self._records.change(
+        new = self._records.add(
             """INSERT INTO trips (user_id, name, start_date, end_date, status, budget)
                SELECT id, :name, :start, :end, 'planned', :budget FROM users WHERE id = :user""",
             user=user_id, name=name, start=start_date, end=end_date, budget=budget,
@@ -109,7 +109,7 @@ class Trips:
     @writes
     def add_stop(self, user_id: int, trip_id: int, park_id: int, arrive: str, nights: int) -> Done:
         """Add a stop to a trip of a user, at the park's present rate."""
-        new = self._records.change(
+        new = self._records.add(
             """INSERT INTO stops (user_id, trip_id, park_id, arrive, nights, cost) SELECT t.user_id, t.id, p.id, :arrive, :nights,
                round(p.rate * :nights, 2) FROM trips t, parks p WHERE t.id = :trip AND t.user_id = :user AND p.id = :park""",
             user=user_id, trip=trip_id, park=park_id, arrive=arrive, nights=nights,

@@ -1,11 +1,12 @@
-"""What a traveller asks. Her user id is 7."""
+"""What a traveller asks. Her user id is 7: her application puts it into the context of what it executes."""
 
 import sqlite3
 from typing import Any
 
 from examples.tasks.task import Ask, Task, rows
 
-ME = "(My user id is 7, today is 2026-06-30.)"
+ME = {"user_id": 7}
+TODAY = "(I am user 7, in code context.user_id. Today is 2026-06-30.)"
 
 
 async def _spent(ask: Ask) -> None:
@@ -172,13 +173,14 @@ TASKS = (
         id="pam-spent",
         app="pam",
         kind="chat",
-        question=f"How much did I spend on fuel and on camping in May 2026? {ME}",
+        question=f"How much did I spend on fuel and on camping in May 2026? {TODAY}",
         searches=("total expenses per category between two dates",),
         program="""\
 from servers import pam
-totals = pam.sum_expenses_by_category(user_id=7, start_date="2026-05-01", end_date="2026-05-31")
+totals = pam.sum_expenses_by_category(user_id=context.user_id, start_date="2026-05-01", end_date="2026-05-31")
 {t["category"]: t["total"] for t in totals["result"] if t["category"] in ("fuel", "camping")}
 """,
+        context=ME,
         direct=_spent,
         expected=_spent_truth,
     ),
@@ -186,15 +188,16 @@ totals = pam.sum_expenses_by_category(user_id=7, start_date="2026-05-01", end_da
         id="pam-months",
         app="pam",
         kind="report",
-        question=f"For every month of 2025, in which category did I spend most? {ME}",
+        question=f"For every month of 2025, in which category did I spend most? {TODAY}",
         searches=("total expenses per category between two dates",),
         program="""\
 from servers import pam
 import asyncio
 months = [f"2025-{m:02}" for m in range(1, 13)]
-found = await asyncio.gather(*[pam.sum_expenses_by_category(user_id=7, start_date=m + "-01", end_date=m + "-31") for m in months])
+found = await asyncio.gather(*[pam.sum_expenses_by_category(user_id=context.user_id, start_date=m + "-01", end_date=m + "-31") for m in months])
 {m: max(totals["result"], key=lambda t: t["total"])["category"] for m, totals in zip(months, found)}
 """,
+        context=ME,
         direct=_months,
         expected=_months_truth,
     ),
@@ -202,15 +205,16 @@ found = await asyncio.gather(*[pam.sum_expenses_by_category(user_id=7, start_dat
         id="pam-over-budget",
         app="pam",
         kind="report",
-        question=f"Which of my finished trips went over budget, and by how much? {ME}",
+        question=f"Which of my finished trips went over budget, and by how much? {TODAY}",
         searches=("list my trips and what each trip cost against its budget",),
         program="""\
 from servers import pam
 import asyncio
-trips = pam.list_trips(user_id=7, status="done")["result"]
-costs = await asyncio.gather(*[pam.get_trip_cost(user_id=7, trip_id=t["id"]) for t in trips])
+trips = pam.list_trips(user_id=context.user_id, status="done")["result"]
+costs = await asyncio.gather(*[pam.get_trip_cost(user_id=context.user_id, trip_id=t["id"]) for t in trips])
 {c["trip_id"]: round(c["total"] - c["budget"], 2) for c in costs if c["total"] > c["budget"]}
 """,
+        context=ME,
         direct=_over,
         expected=_over_truth,
     ),
@@ -235,17 +239,18 @@ best = min((p for p, f in zip(parks, free) if f["free_sites"] > 0), key=lambda p
         id="pam-wait",
         app="pam",
         kind="chat",
-        question=f"Wait until my booking number 7 is no longer pending; what became of it, and when do I arrive? {ME}",
+        question=f"Wait until my booking number 7 is no longer pending; what became of it, and when do I arrive? {TODAY}",
         searches=("status of a booking",),
         program="""\
 from servers import pam
 import time
-booking = pam.get_booking(user_id=7, booking_id=7)
+booking = pam.get_booking(user_id=context.user_id, booking_id=7)
 while booking["status"] == "pending":
     time.sleep(0.2)
-    booking = pam.get_booking(user_id=7, booking_id=7)
+    booking = pam.get_booking(user_id=context.user_id, booking_id=7)
 [booking["status"], booking["arrive"]]
 """,
+        context=ME,
         direct=_wait,
         expected=_wait_truth,
     ),
@@ -253,16 +258,17 @@ while booking["status"] == "pending":
         id="pam-mileage",
         app="pam",
         kind="report",
-        question=f"How many miles per gallon did each of my vehicles do since 2025-07-01? Leave out the first fill. {ME}",
+        question=f"How many miles per gallon did each of my vehicles do since 2025-07-01? Leave out the first fill. {TODAY}",
         searches=("fuel log of my vehicles with gallons and odometer",),
         program="""\
 from servers import pam
 answer = {}
-for v in pam.list_vehicles(user_id=7)["result"]:
-    log = pam.get_fuel_log(user_id=7, vehicle_id=v["id"], start_date="2025-07-01")["result"]
+for v in pam.list_vehicles(user_id=context.user_id)["result"]:
+    log = pam.get_fuel_log(user_id=context.user_id, vehicle_id=v["id"], start_date="2025-07-01")["result"]
     answer[v["name"]] = round((log[-1]["odometer"] - log[0]["odometer"]) / sum(f["gallons"] for f in log[1:]), 1)
 answer
 """,
+        context=ME,
         direct=_mileage,
         expected=_mileage_truth,
     ),
@@ -270,15 +276,16 @@ answer
         id="pam-budget",
         app="pam",
         kind="chat",
-        question=f"Which categories were over my monthly budget in June 2026, and by how much? {ME}",
+        question=f"Which categories were over my monthly budget in June 2026, and by how much? {TODAY}",
         searches=("monthly budget per category", "total expenses per category between two dates"),
         program="""\
 from servers import pam
-limits = {b["category"]: b["monthly"] for b in pam.get_budgets(user_id=7)["result"]}
-totals = pam.sum_expenses_by_category(user_id=7, start_date="2026-06-01", end_date="2026-06-30")["result"]
+limits = {b["category"]: b["monthly"] for b in pam.get_budgets(user_id=context.user_id)["result"]}
+totals = pam.sum_expenses_by_category(user_id=context.user_id, start_date="2026-06-01", end_date="2026-06-30")["result"]
 over = {t["category"]: round(t["total"] - limits[t["category"]], 2) for t in totals}
 {c: o for c, o in sorted(over.items()) if o > 0}
 """,
+        context=ME,
         direct=_budget,
         expected=_budget_truth,
     ),
@@ -286,13 +293,14 @@ over = {t["category"]: round(t["total"] - limits[t["category"]], 2) for t in tot
         id="pam-twice",
         app="pam",
         kind="chat",
-        question=f"Was I charged twice for anything? How often, and how much is that in all? {ME}",
+        question=f"Was I charged twice for anything? How often, and how much is that in all? {TODAY}",
         searches=("find expenses charged twice",),
         program="""\
 from servers import pam
-twice = pam.find_duplicate_expenses(user_id=7)["result"]
+twice = pam.find_duplicate_expenses(user_id=context.user_id)["result"]
 [len(twice), round(sum(e["amount"] for e in twice), 2)]
 """,
+        context=ME,
         direct=_twice,
         expected=_twice_truth,
     ),
@@ -300,16 +308,17 @@ twice = pam.find_duplicate_expenses(user_id=7)["result"]
         id="pam-merchants",
         app="pam",
         kind="report",
-        question=f"At which three merchants did I spend most in 2025? {ME}",
+        question=f"At which three merchants did I spend most in 2025? {TODAY}",
         searches=("expenses between two dates with merchant",),
         program="""\
 from servers import pam
 from collections import Counter
 totals = Counter()
-for e in pam.get_expenses(user_id=7, start_date="2025-01-01", end_date="2025-12-31")["result"]:
+for e in pam.get_expenses(user_id=context.user_id, start_date="2025-01-01", end_date="2025-12-31")["result"]:
     totals[e["merchant"]] += e["amount"]
 [[m, round(t, 2)] for m, t in totals.most_common(3)]
 """,
+        context=ME,
         direct=_merchants,
         expected=_merchants_truth,
     ),
@@ -319,17 +328,18 @@ for e in pam.get_expenses(user_id=7, start_date="2025-01-01", end_date="2025-12-
         kind="report",
         question=(
             "When does my first free span of six days or more begin between 2026-07-01 and 2026-09-30, and which of these routes is "
-            f"cheapest in all at two nights per stop and at most $60 a night: UT-CO-WY, AZ-NM-TX, OR-WA-ID? {ME}"
+            f"cheapest in all at two nights per stop and at most $60 a night: UT-CO-WY, AZ-NM-TX, OR-WA-ID? {TODAY}"
         ),
         searches=("free days in my calendar", "propose a trip through states with cost"),
         program="""\
 from servers import pam
-gaps = pam.find_free_days(user_id=7, start_date="2026-07-01", end_date="2026-09-30", at_least=6)["result"]
+gaps = pam.find_free_days(user_id=context.user_id, start_date="2026-07-01", end_date="2026-09-30", at_least=6)["result"]
 routes = [["UT", "CO", "WY"], ["AZ", "NM", "TX"], ["OR", "WA", "ID"]]
 plans = [pam.plan_trip(states=r, nights_per_stop=2, max_rate=60) for r in routes]
 cheapest = min(zip(plans, routes), key=lambda pr: pr[0]["camping_cost"] + pr[0]["fuel_cost"])
 [gaps[0]["start_date"], cheapest[1]]
 """,
+        context=ME,
         direct=_plan,
         expected=_plan_truth,
     ),
@@ -337,17 +347,18 @@ cheapest = min(zip(plans, routes), key=lambda pr: pr[0]["camping_cost"] + pr[0][
         id="pam-favorite",
         app="pam",
         kind="chat",
-        question=f"Which of my favorite parks do guests rate best, by the mean of their stars? {ME}",
+        question=f"Which of my favorite parks do guests rate best, by the mean of their stars? {TODAY}",
         searches=("my favorite parks and reviews of a park",),
         program="""\
 from servers import pam
 best = []
-for park in pam.list_favorite_parks(user_id=7)["result"]:
+for park in pam.list_favorite_parks(user_id=context.user_id)["result"]:
     stars = [r["stars"] for r in pam.list_park_reviews(park_id=park["id"])["result"]]
     if stars:
         best.append([park["name"], round(sum(stars) / len(stars), 2)])
 min(best, key=lambda b: (-b[1], b[0]))
 """,
+        context=ME,
         direct=_favorite,
         expected=_favorite_truth,
     ),
@@ -355,13 +366,14 @@ min(best, key=lambda b: (-b[1], b[0]))
         id="pam-people",
         app="pam",
         kind="chat",
-        question=f"With how many different people did I have something in my calendar from January to June 2026, in how many entries? {ME}",
+        question=f"With how many different people did I have something in my calendar from January to June 2026, in how many entries? {TODAY}",
         searches=("calendar entries between two dates",),
         program="""\
 from servers import pam
-entries = pam.get_calendar(user_id=7, start_date="2026-01-01", end_date="2026-06-30")["result"]
+entries = pam.get_calendar(user_id=context.user_id, start_date="2026-01-01", end_date="2026-06-30")["result"]
 [len({e["with_email"] for e in entries}), len(entries)]
 """,
+        context=ME,
         direct=_people,
         expected=_people_truth,
     ),

@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from examples.opening import App
@@ -20,7 +20,10 @@ class Ask(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """One question. ``searches`` are what a model would look for; ``expected`` asks the database, not the tools."""
+    """One question. ``searches`` are what a model would look for; ``expected`` asks the database, not the tools.
+
+    ``context`` is what the application executes the program with; the model does not write it.
+    """
 
     id: str
     app: App
@@ -30,6 +33,7 @@ class Task:
     program: str
     direct: Callable[[Ask], Awaitable[None]]
     expected: Callable[[sqlite3.Connection], Any]
+    context: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 def rows(truth: sqlite3.Connection, sql: str, *values: Any) -> list[tuple[Any, ...]]:

@@ -70,7 +70,7 @@ async def ours(runtime: Runtime, task: Task, answer: str, count: Count) -> Ours:
         if isinstance(event, CallFinished):
             calls.append(event.tool)
 
-    outcome = await runtime.execute(task.program, emit=hear)
+    outcome = await runtime.execute(task.program, context=task.context, emit=hear)
     talk = Conversation(count, *surface(), instructions(await known_servers(runtime)), task.question)
     for queries, _, texts in await searches(runtime, task.searches, dict.fromkeys(outcome.tools_called)):
         talk.answer(_search_calls(queries), *texts)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from examples.homeiq.automation import Automations
 from examples.homeiq.data import Data
-from examples.homeiq.data import open_records as open_house
 from examples.homeiq.devices import Devices
+from examples.homeiq.stored import open_records as open_house
 from examples.omniops.analytics import Analytics
 from examples.omniops.commerce import Commerce
 from examples.omniops.search import Search
@@ -74,7 +74,7 @@ def servers() -> dict[str, MCPServer]:
 def test_the_program_of_a_task_gives_the_true_answer(runtimes: dict[App, BlockingRuntime], state: Path, task: Task) -> None:
     if task.app not in runtimes:
         runtimes[task.app] = BlockingRuntime(app_config(task.app, state=state / task.app)).__enter__()
-    outcome = runtimes[task.app].execute(task.program)
+    outcome = runtimes[task.app].execute(task.program, context=task.context)
 
     assert (outcome.status, outcome.error) == ("ok", None)
     assert outcome.result == task.expected(truth(task.app))
@@ -121,7 +121,7 @@ async def test_what_is_counted_is_what_a_client_of_the_door_reads(state: Path) -
         async with Client(build_server(door)) as client:
             listed = [definition(tool.name, tool.description, tool.input_schema) for tool in (await client.list_tools()).tools]
             found = await client.call_tool("search_tools", {"query": task.searches[0]})
-            ran = await client.call_tool("execute_code", {"code": task.program})
+            ran = await client.call_tool("execute_code", {"code": task.program, "context": dict(task.context)})
         await door.close()
         said = [block.text for answer in (found, ran) for block in answer.content if isinstance(block, TextContent)]
 

@@ -28,6 +28,15 @@ PYTHON = {
     "mcp-server-fetch": ("mcp-server-fetch",),
     "mcp-server-sqlite": ("mcp-server-sqlite", "mcp<2"),
 }
+HOME_ASSISTANT = (
+    "--no-compile",  # a thousand integrations, of which a dozen are loaded
+    "homeassistant==2024.3.3",  # the last that runs on Python 3.11
+    "josepy<2",
+    # What its parts would install at the first start; pinned by them.
+    "PyOTP==2.8.0", "PyQRCode==1.2.1", "SQLAlchemy==2.0.27", "fnv-hash-fast==0.5.0", "psutil-home-assistant==0.0.1",
+    "Pillow==10.2.0", "janus==1.0.0", "home-assistant-frontend==20240307.0", "hassil==1.6.1",
+    "home-assistant-intents==2024.3.12", "securetar==2024.2.1",
+)  # fmt: skip
 CLIENTS = {
     "client-fastmcp": ("fastmcp==4.1.2",),
     "client-pydantic-ai": ("pydantic-ai-slim[mcp]==2.66.*",),

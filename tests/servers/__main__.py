@@ -11,13 +11,13 @@ import sys
 import venv
 from pathlib import Path
 
-from tests.servers import CLIENTS, NODE, NODE_24, PYTHON, TOOLS, node_command, postgres, prometheus
+from tests.servers import CLIENTS, HOME_ASSISTANT, NODE, NODE_24, PYTHON, TOOLS, node_command, postgres, prometheus
 
 
 def main() -> None:
     """Install what is missing."""
     TOOLS.mkdir(exist_ok=True)
-    for name, requirements in (PYTHON | CLIENTS).items():
+    for name, requirements in (PYTHON | CLIENTS | {"home-assistant": HOME_ASSISTANT}).items():
         _python(name, requirements)
     _node("node", NODE)
     for package in NODE:
