@@ -148,7 +148,7 @@ class SomethingElse(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(b"<h1>Router</h1>")
 
-    def log_message(self, *_: object) -> None:
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
         """Nothing."""
 
 
