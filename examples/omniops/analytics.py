@@ -4,11 +4,13 @@ from pathlib import Path
 from typing import Literal
 
 from examples.omniops.rows import Best, Period, Report, Share
-from examples.omniops.search import open_records
+from examples.omniops.stored import chosen_records
 from examples.records import Records
 from examples.serving import arguments, reads, serve, server_of
 
 PORT = 8033
+KEPT = 240
+"""Reports: those of twenty years."""
 _SOLD = "o.date BETWEEN :start AND :end AND o.status IN ('completed', 'processing')"
 _LENGTH = {"day": 10, "month": 7, "year": 4}
 
@@ -69,13 +71,15 @@ class Analytics:
             return {**self._reports[month], "is_cached": True}
         report = self._records.one(
             Report,
-            """SELECT :month AS month, count(*) FILTER (WHERE status IN ('completed', 'processing')) AS orders,
+            """SELECT CAST(:month AS TEXT) AS month, count(*) FILTER (WHERE status IN ('completed', 'processing')) AS orders,
                       round(coalesce(sum(total) FILTER (WHERE status IN ('completed', 'processing')), 0), 2) AS revenue,
                       round(coalesce(sum(total) FILTER (WHERE status = 'refunded'), 0), 2) AS refunds,
                       count(DISTINCT customer_id) AS customers FROM orders WHERE substr(date, 1, 7) = :month""",
             month=month,
         )
         best = self.top_products(f"{month}-01", f"{month}-31", limit=5)
+        if len(self._reports) >= KEPT:
+            self._reports.pop(next(iter(self._reports)))
         self._reports[month] = {**report, "best": best, "is_cached": False}
         return self._reports[month]
 
@@ -84,4 +88,4 @@ if __name__ == "__main__":
     parser = arguments("Omniops: analytics", port=PORT)
     parser.add_argument("--db", type=Path, help="another database of the same form")
     chosen = parser.parse_args()
-    serve(server_of("omniops-analytics", Analytics(open_records(chosen.db))), chosen.http)
+    serve(server_of("omniops-analytics", Analytics(chosen_records(chosen.db))), chosen.http)

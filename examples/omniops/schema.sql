@@ -1,6 +1,6 @@
 -- The shop as we know it, and `feed`: the catalogue as the supplier has it now.
 CREATE TABLE products (sku TEXT PRIMARY KEY, name TEXT, description TEXT, category TEXT, brand TEXT, price REAL, updated_at TEXT);
-CREATE TABLE feed (sku TEXT PRIMARY KEY, name TEXT, description TEXT, category TEXT, brand TEXT, price REAL, updated_at TEXT, is_gone INTEGER);
+CREATE TABLE feed (id INTEGER PRIMARY KEY, sku TEXT UNIQUE, name TEXT, description TEXT, category TEXT, brand TEXT, price REAL, updated_at TEXT, is_gone INTEGER);
 CREATE TABLE inventory (sku TEXT, warehouse TEXT, on_hand INTEGER, reserved INTEGER, reorder_point INTEGER, PRIMARY KEY (sku, warehouse));
 CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT, email TEXT, phone TEXT, country TEXT);
 CREATE TABLE orders (id INTEGER PRIMARY KEY, customer_id INTEGER, date TEXT, status TEXT, total REAL);
@@ -10,4 +10,5 @@ CREATE INDEX items_of ON items (order_id);
 CREATE INDEX orders_on ON orders (date);
 CREATE INDEX orders_of ON orders (customer_id);
 CREATE INDEX feed_since ON feed (updated_at);
-CREATE VIRTUAL TABLE product_words USING fts5 (sku UNINDEXED, name, description, category, brand, tokenize = 'porter unicode61');
+-- What a product means, as 256 numbers of two bytes each, in base64 (meaning.py).
+CREATE TABLE product_vectors (sku TEXT PRIMARY KEY, vector TEXT);

@@ -1,38 +1,38 @@
-"""``python -m examples.omniops.search``: finding products by what people call them.
+"""``python -m examples.omniops.search``: finding products by what people mean.
 
-Words are stemmed (FTS5, porter) and a few everyday words also find their neighbours. No
-embeddings: the sets below are all there is to the meaning.
+A query is compared with every product by meaning (``meaning.py``) and by the words they share.
 """
 
-import re
+from functools import cached_property
+from itertools import islice
 from pathlib import Path
+from typing import TypedDict, cast
 
-from examples.cached import made_once, open_read_only
+import numpy as np
+
+from examples.omniops.meaning import Index
 from examples.omniops.rows import Category, Product
-from examples.omniops.seed import FILE, build
+from examples.omniops.stored import chosen_records
 from examples.records import Records
 from examples.serving import arguments, reads, serve, server_of
 
 PORT = 8031
-NEIGHBORS = (
-    {"torch", "flashlight", "headlamp", "lamp"},
-    {"pan", "skillet"},
-    {"headphones", "earbuds", "earphones"},
-    {"battery", "charger", "bank"},
-    {"coat", "jacket", "parka"},
-    {"shoes", "sneakers", "trainers"},
-    {"weights", "dumbbell", "kettlebell"},
-)
+MOST = 1_000
+"""Products in one answer."""
 _PRODUCT = "SELECT p.sku, p.name, p.description, p.category, p.brand, p.price, p.updated_at FROM products p"
 
 
-def open_records(path: Path | None) -> Records:
-    """The shop; generated on the first call on this machine."""
-    return Records(open_read_only(path or made_once(FILE, build)))
+class _Stored(Product):
+    vector: str
+
+
+class _Shelf(TypedDict):
+    products: list[Product]
+    index: Index
 
 
 class Search:
-    """Tools for finding products."""
+    """Tools for finding products. What is for sale is read at the first question."""
 
     def __init__(self, records: Records) -> None:
         self._records = records
@@ -40,13 +40,12 @@ class Search:
     @reads
     def search_products(self, query: str, category: str | None = None, max_price: float = 1e9, limit: int = 20) -> list[Product]:
         """Products that fit a query in everyday words, best first; optionally of one category and up to a price."""
-        return self._records.rows(
-            Product,
-            f"""{_PRODUCT} JOIN product_words w ON w.sku = p.sku WHERE product_words MATCH :words AND p.price <= :price
-                AND (:category IS NULL OR p.category = :category)
-                ORDER BY bm25(product_words, 0, 4, 1, 2, 1), p.sku LIMIT :limit""",
-            words=_expression(query), price=max_price, category=category, limit=limit,
-        )  # fmt: skip
+        scores = self._shelf["index"].scores(query)
+        # Rounded, so that products of the same words stay in the order of their SKUs.
+        order: list[int] = np.argsort(-np.round(scores, 4), kind="stable").tolist()
+        best = (self._shelf["products"][place] for place in order if scores[place] > 0)
+        fitting = (each for each in best if each["price"] <= max_price and category in (None, each["category"]))
+        return list(islice(fitting, max(0, min(limit, MOST))))
 
     @reads
     def get_product(self, sku: str) -> Product:
@@ -66,16 +65,20 @@ class Search:
             Category, "SELECT category, count(*) AS products FROM products GROUP BY category ORDER BY category"
         )
 
-
-def _expression(query: str) -> str:
-    """The query for FTS5: each word quoted, so that none is an operator, with its neighbours; any word may match."""
-    words = re.findall(r"\w+", query.lower())[:20]
-    wide = [near for word in words for near in sorted(next((group for group in NEIGHBORS if word in group), {word}))]
-    return " OR ".join(f'"{word}"' for word in wide) or '""'
+    @cached_property
+    def _shelf(self) -> _Shelf:
+        sql = _PRODUCT.replace(" FROM", ", v.vector FROM") + " JOIN product_vectors v ON v.sku = p.sku ORDER BY p.sku"
+        stored = self._records.rows(_Stored, sql)
+        vectors = [cast("dict[str, str]", row).pop("vector") for row in stored]
+        products = cast("list[Product]", stored)
+        return {
+            "products": products,
+            "index": Index.of(vectors, [f"{p['name']} {p['description']} {p['category']}" for p in products]),
+        }
 
 
 if __name__ == "__main__":
     parser = arguments("Omniops: product search", port=PORT)
     parser.add_argument("--db", type=Path, help="another database of the same form")
     chosen = parser.parse_args()
-    serve(server_of("omniops-search", Search(open_records(chosen.db))), chosen.http)
+    serve(server_of("omniops-search", Search(chosen_records(chosen.db))), chosen.http)

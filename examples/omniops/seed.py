@@ -7,18 +7,19 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
+from examples.omniops.meaning import to_vectors
 from examples.records import insert
 
 TODAY = date(2026, 6, 30)
 PRODUCTS, CUSTOMERS, ORDERS = 5_000, 1_200, 12_000
 LAST_SYNC = "2026-06-01"
-FILE = "omniops-1.sqlite"
+FILE = "omniops-3.sqlite"
 """The number changes with whatever is generated, so that nobody keeps an old one."""
 
 SCHEMA = (Path(__file__).parent / "schema.sql").read_text()
 THINGS = {
     "camping": "tent,sleeping bag,camp stove,headlamp,cooler,hammock,water filter,folding chair",
-    "kitchen": "skillet,chef knife,kettle,cutting board,mixing bowl,espresso grinder,toaster,baking tray",
+    "kitchen": "skillet,chef knife,kettle,cutting board,mixing bowl,espresso grinder,toaster,travel mug",
     "electronics": "bluetooth speaker,wireless earbuds,power bank,action camera,e-reader,smart plug,webcam,keyboard",
     "clothing": "rain jacket,wool socks,fleece hoodie,hiking pants,sun hat,running shoes,thermal shirt,gloves",
     "garden": "pruning shears,watering can,raised bed,bird feeder,hose reel,wheelbarrow,solar lamp,seed set",
@@ -44,8 +45,8 @@ def build(connection: sqlite3.Connection) -> None:
     connection.executescript(SCHEMA)
     products = [_product(rng, number) for number in range(1, PRODUCTS + 1)]
     insert(connection, "products", products)
-    words = "INSERT INTO product_words SELECT sku, name, description, category, brand FROM products"
-    connection.execute(words)
+    vectors = zip(products, to_vectors(products), strict=True)
+    insert(connection, "product_vectors", [{"sku": product["sku"], "vector": vector} for product, vector in vectors])
     insert(connection, "feed", _feed(rng, products))
     insert(connection, "inventory", _stock(rng, products))
     insert(connection, "customers", [_customer(rng, number) for number in range(1, CUSTOMERS + 1)])
@@ -56,12 +57,13 @@ def build(connection: sqlite3.Connection) -> None:
 def _product(rng: random.Random, number: int) -> Mapping[str, Any]:
     category = rng.choice(list(THINGS))
     thing, (first, second) = rng.choice(THINGS[category].split(",")), rng.sample(TRAITS, 2)
+    brand = rng.choice(BRANDS)
     return {
         "sku": f"{category[:3].upper()}-{number:05}",
-        "name": f"{rng.choice(BRANDS)} {first} {thing}",
+        "name": f"{brand} {first} {thing}",
         "description": f"A {first}, {second} {thing} made for {rng.choice(USES)}. Two years of warranty.",
         "category": category,
-        "brand": rng.choice(BRANDS),
+        "brand": brand,
         "price": round(rng.uniform(6, 340), 2),
         "updated_at": str(date(2025, 6, 1) + timedelta(days=rng.randrange(360))),
     }
@@ -72,13 +74,13 @@ def _feed(rng: random.Random, products: Rows) -> Rows:
     touched = set(rng.sample(range(len(products)), 1_200))
     rows: Rows = []
     for place, product in enumerate(products):
-        row = {**product, "is_gone": 0}
+        row = {"id": place + 1, **product, "is_gone": 0}
         if place in touched:
             row["updated_at"] = str(date.fromisoformat(LAST_SYNC) + timedelta(days=rng.randrange(1, 29)))
             row |= _touch(rng, product)
         rows.append(row)
     new = [_product(rng, number) for number in range(PRODUCTS + 1, PRODUCTS + 151)]
-    return rows + [{**product, "updated_at": "2026-06-20", "is_gone": 0} for product in new]
+    return rows + [{"id": len(rows) + place, **row, "updated_at": "2026-06-20", "is_gone": 0} for place, row in enumerate(new, 1)]
 
 
 def _touch(rng: random.Random, product: Mapping[str, Any]) -> dict[str, Any]:

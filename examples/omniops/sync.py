@@ -1,41 +1,44 @@
 """The supplier's feed and our catalogue: what is new, changed and gone."""
 
-import json
 from collections.abc import Iterator
+from itertools import islice
 
+from examples.omniops.meaning import to_vectors
 from examples.omniops.rows import FeedRow, Product, SyncSummary
+from examples.omniops.shops.shop import Shop
 from examples.records import Records
 from examples.serving import reads, writes
 
 PAGE = 250
+_PUT = """INSERT INTO products VALUES (:sku, :name, :description, :category, :brand, :price, :updated_at)
+          ON CONFLICT (sku) DO UPDATE SET name = :name, description = :description, category = :category, brand = :brand,
+          price = :price, updated_at = :updated_at"""
+_PUT_VECTOR = "INSERT INTO product_vectors VALUES (:sku, :vector) ON CONFLICT (sku) DO UPDATE SET vector = :vector"
 _FIELDS = ("name", "description", "category", "brand", "price")
 
 
 class Sync:
     """Tools about the supplier's feed."""
 
-    def __init__(self, records: Records) -> None:
-        self._records = records
+    def __init__(self, records: Records, shop: Shop) -> None:
+        self._records, self._shop = records, shop
 
     @reads
     def list_feed(self, since: str, offset: int = 0, limit: int = PAGE) -> list[FeedRow]:
-        """A page of the supplier's products that changed since a day, in order of SKU; an empty page is the end."""
-        return self._records.rows(
-            FeedRow,
-            """SELECT sku, name, description, category, brand, price, updated_at, is_gone FROM feed WHERE updated_at > :since
-               ORDER BY sku LIMIT :limit OFFSET :offset""",
-            since=since, limit=min(limit, 1_000), offset=offset,
-        )  # fmt: skip
+        """A page of the supplier's products that changed since a day, oldest first; an empty page is the end."""
+        return list(islice(self._shop.products_since(since, offset), max(0, min(limit, 1_000))))
 
     @reads
     def get_products_by_sku(self, skus: list[str]) -> list[Product]:
         """Products of our own catalogue by their SKUs (at most 1,000); those we do not have are left out."""
-        return self._records.rows(
-            Product,
-            """SELECT sku, name, description, category, brand, price, updated_at FROM products
-               WHERE sku IN (SELECT value FROM json_each(:skus)) ORDER BY sku""",
-            skus=json.dumps(skus[:1_000]),
-        )  # fmt: skip
+        asked = {f"sku{place}": sku for place, sku in enumerate(skus[:1_000])}
+        if not asked:
+            return []
+        marks = ", ".join(f":{name}" for name in asked)
+        sql = (
+            f"SELECT sku, name, description, category, brand, price, updated_at FROM products WHERE sku IN ({marks}) ORDER BY sku"
+        )
+        return self._records.rows(Product, sql, **asked)
 
     @writes
     def sync_products(self, last_sync: str, apply: bool = False) -> SyncSummary:
@@ -57,20 +60,19 @@ class Sync:
 
     def _pairs(self, since: str) -> Iterator[tuple[FeedRow, Product | None]]:
         """The feed page by page, each product beside ours, so that memory stays small however long the feed is."""
-        offset = 0
-        while page := self.list_feed(since, offset):
+        feed = self._shop.products_since(since)
+        while page := list(islice(feed, PAGE)):
             ours = {product["sku"]: product for product in self.get_products_by_sku([row["sku"] for row in page])}
             yield from ((row, ours.get(row["sku"])) for row in page)
-            offset += len(page)
 
     def _write(self, row: FeedRow) -> None:
         if row["is_gone"]:
-            self._records.change("DELETE FROM products WHERE sku = :sku", sku=row["sku"])
+            for table in ("products", "product_vectors"):
+                self._records.change(f"DELETE FROM {table} WHERE sku = :sku", sku=row["sku"])
         else:
-            self._records.change(
-                "INSERT OR REPLACE INTO products VALUES (:sku, :name, :description, :category, :brand, :price, :updated_at)",
-                **{name: value for name, value in row.items() if name != "is_gone"},
-            )
+            self._records.change(_PUT, **{name: value for name, value in row.items() if name != "is_gone"})
+            (vector,) = to_vectors([row])
+            self._records.change(_PUT_VECTOR, sku=row["sku"], vector=vector)
 
 
 def _difference(row: FeedRow, known: Product | None) -> str:

@@ -111,7 +111,9 @@ def _refunds_truth(truth: sqlite3.Connection) -> Any:
 
 
 async def _torch(ask: Ask) -> None:
-    (found,) = await ask(("shop_search.search_products", {"query": "waterproof torch", "category": "camping", "max_price": 60}))
+    (found,) = await ask(
+        ("shop_search.search_products", {"query": "waterproof torch or headlamp", "category": "camping", "max_price": 60})
+    )
     wanted = [each for each in found if "waterproof" in each["description"] and "headlamp" in each["name"]]
     await ask(*(("shop_commerce.get_inventory", {"sku": each["sku"]}) for each in wanted))
 
@@ -281,10 +283,10 @@ reports = await asyncio.gather(*[shop_analytics.monthly_report(f"2026-{m:02}") f
         app="omniops",
         kind="chat",
         question="A customer wants the cheapest waterproof torch up to 60 that we have in stock. Which one?",
-        searches=("find products by everyday words and price", "stock of a product"),
+        searches=("search products in everyday words, stock in each warehouse",),
         program="""\
 from servers import shop_commerce, shop_search
-found = shop_search.search_products("waterproof torch", category="camping", max_price=60, limit=50)["result"]
+found = shop_search.search_products("waterproof torch or headlamp", category="camping", max_price=60, limit=50)["result"]
 found = [p for p in found if "waterproof" in p["description"] and "headlamp" in p["name"]]
 for p in sorted(found, key=lambda p: p["price"]):
     if sum(s["on_hand"] - s["reserved"] for s in shop_commerce.get_inventory(p["sku"])["result"]) > 0:

@@ -35,3 +35,7 @@ def test_the_demonstration_in_the_readme_is_the_task_and_its_true_answer() -> No
         r"^\| pam-over-budget \| report \| 19 \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \|", PAGE.split("## Beside")[0], re.MULTILINE
     )
     assert shown == row
+
+
+def test_every_task_is_within_its_bar_beside_idle_tools_too() -> None:
+    assert PAGE.count("tokens in the largest request: none.") == 2

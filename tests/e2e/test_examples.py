@@ -12,8 +12,10 @@ from examples.homeiq.data import Data
 from examples.homeiq.devices import Devices
 from examples.homeiq.stored import open_records as open_house
 from examples.omniops.analytics import Analytics
-from examples.omniops.commerce import Commerce, open_copy_of
+from examples.omniops.commerce import Commerce
 from examples.omniops.search import Search
+from examples.omniops.shops.local import LocalShop
+from examples.omniops.stored import open_copy_of
 from examples.omniops.sync import Sync
 from examples.opening import APPS, App, app_config
 from examples.pam.__main__ import server as pam
@@ -63,7 +65,7 @@ def servers() -> dict[str, MCPServer]:
         "home_automation": server_of("automation", Automations(house)),
         "home_devices": server_of("devices", Devices(house)),
         "shop_search": server_of("search", Search(shop)),
-        "shop_commerce": server_of("commerce", Commerce(shop), Sync(shop)),
+        "shop_commerce": server_of("commerce", Commerce(LocalShop(shop)), Sync(shop, LocalShop(shop))),
         "shop_analytics": server_of("analytics", Analytics(shop)),
     }
 
