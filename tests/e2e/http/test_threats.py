@@ -163,6 +163,30 @@ def test_requests_in_a_minute_are_limited_per_tenant(starting: Start) -> None:
     assert 1 <= int(late.headers["retry-after"]) <= 12
 
 
+@pytest.mark.requirement("T45")
+def test_a_tenant_that_floods_the_service_delays_another_by_one_turn_and_not_by_its_queue(starting: Start) -> None:
+    settings = SETTINGS.replace("concurrency = 4", "concurrency = 1").replace('ask = ["crm.send"]', 'allow = ["crm.send"]')
+    held = "import os, time\nwhile not os.path.exists('go'): time.sleep(0.01)"
+    counted = {"code": "from servers.crm import send\nsend('everybody')['times']"}  # the how manieth call of all tenants it is
+    with starting(settings) as service, service.client("ann") as noisy, service.client("eve") as quiet:
+        noisy.post("/sessions", json={"name": "held"})
+        first = noisy.post("/execute", json={"code": held, "session": "held", "background": True}).json()["id"]
+        wait_until_called(noisy, first)
+        flood = [noisy.post("/execute", json={**counted, "background": True}).json()["id"] for _ in range(20)]
+        late = quiet.post("/execute", json={**counted, "background": True}).json()["id"]
+        noisy.put("/sessions/held/files/go", content=b"").raise_for_status()
+        place = outcome(quiet, late)["result"]
+        places = sorted(outcome(noisy, one)["result"] for one in flood)
+    assert place <= 2, "one execution of the flood may have been granted before"
+    assert sorted([*places, place]) == list(range(1, 22)), "and nobody was forgotten"
+
+
+def outcome(client: Any, execution: str) -> dict[str, Any]:
+    """What the execution came to; its events end when it does."""
+    client.get(f"/executions/{execution}/events")
+    return client.get(f"/executions/{execution}").json()["outcome"]
+
+
 def wait_until_called(client: Any, execution: str) -> None:
     """Wait until the execution is seen running."""
     while client.get(f"/executions/{execution}").json()["status"] != "running":
