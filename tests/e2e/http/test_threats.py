@@ -6,6 +6,9 @@ import socket
 from typing import Any
 
 import pytest
+import websockets.sync.client
+from websockets.exceptions import ConnectionClosed
+from websockets.frames import CloseCode
 
 from tests.e2e.http.conftest import SETTINGS, Service, Start
 
@@ -136,6 +139,37 @@ def test_whoever_sends_headers_or_bodies_too_slowly_is_hung_up_on(service: Servi
         slow.sendall(head + b'{"code"')
         assert silent.recv(100) == b""
         assert slow.recv(100).startswith(b"HTTP/1.1 408")
+
+
+@pytest.mark.requirement("T44")
+def test_a_message_that_is_too_large_ends_its_socket_and_nothing_else(service: Service) -> None:
+    headers = {"Authorization": f"Bearer {service.tokens['ann']}"}
+    with websockets.sync.client.connect(service.url.replace("http", "ws") + "/ws", additional_headers=headers) as socket_:
+        socket_.send(json.dumps({"type": "execute", "code": "#" * 300_000}))
+        with pytest.raises(ConnectionClosed) as closed:
+            socket_.recv(timeout=30)
+    assert closed.value.rcvd is not None
+    assert closed.value.rcvd.code == CloseCode.MESSAGE_TOO_BIG
+    with service.client("ann") as client:
+        assert client.post("/execute", json=GOOD).status_code == 200
+
+
+@pytest.mark.requirement("T44")
+def test_past_so_many_connections_further_ones_are_told_so_until_some_end(starting: Start) -> None:
+    with starting(SETTINGS.replace("request_seconds = 3.0", "request_seconds = 60.0") + "connections = 3\n") as service:
+        idle = [socket.create_connection(service.address, timeout=30) for _ in range(3)]
+        with service.client() as client:
+            assert client.get("/health").status_code == 503
+        for one in idle:
+            one.close()
+        while status(service) == 503:
+            pass  # that they are gone is heard a moment later
+        assert status(service) == 200
+
+
+def status(service: Service) -> int:
+    with service.client(headers={"Connection": "close"}) as client:
+        return client.get("/health").status_code
 
 
 @pytest.mark.requirement("T45")
