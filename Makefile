@@ -4,16 +4,22 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
+PAGES  := src/gristmill/serve/dashboard/static/built
+PARTS  := tools/pages.py $(wildcard dashboard/*.json dashboard/*.html dashboard/src/* dashboard/src/*/*)
 
 .PHONY: help setup demo test unit servers check docs attack bench bench-search bench-tokens clean
 
 help:    ## show this
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-setup: $(STAMP)    ## create .venv and install the package and what the repo needs
+setup: $(STAMP) $(PAGES)    ## create .venv, install the package and what the repo needs, build the dashboard
 
 $(STAMP): pyproject.toml
 	$(PYTHON) tools/setup.py $(VENV)
+	@touch $@
+
+$(PAGES): $(PARTS) | $(STAMP)
+	$(BIN)/python tools/pages.py
 	@touch $@
 
 demo: setup    ## answer questions over the example apps live: code, nested calls, answer, tokens three ways
@@ -50,4 +56,4 @@ bench-tokens: setup    ## tokens of all tasks, three ways; with GRISTMILL_IDLE_T
 	$(BIN)/python -m bench.tokens
 
 clean:    ## remove what the targets made
-	rm -rf $(VENV) .tools bench/out .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .tools dashboard/node_modules $(dir $(PAGES)) bench/out .pytest_cache .ruff_cache .hypothesis

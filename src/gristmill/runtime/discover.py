@@ -194,13 +194,13 @@ class Discovery:
 
     async def servers(self) -> tuple[ServerRow, ...]:
         """One row per server, in the order of the configuration."""
-        tokens = await self._definition_tokens()
+        tokens = Counter[str]()
+        for key, count in (await self.definition_tokens()).items():
+            tokens[key.partition(".")[0]] += count
         changed = Counter(change.key.partition(".")[0] for change in await self._library.changes())
         flagged = Counter(key.partition(".")[0] for key in {finding.key for finding in await self._library.findings()})
         return tuple(
-            ServerRow(
-                **asdict(status), tokens=tokens.get(status.name, 0), changed=changed[status.name], flagged=flagged[status.name]
-            )
+            ServerRow(**asdict(status), tokens=tokens[status.name], changed=changed[status.name], flagged=flagged[status.name])
             for status in self._upstreams.status
         )
 
@@ -227,7 +227,8 @@ class Discovery:
             raise NotFound(f"there is no server {name[:80]!r}{hint}", near=near)
         return spelled[name]
 
-    async def _definition_tokens(self) -> Mapping[str, int]:
+    async def definition_tokens(self) -> Mapping[str, int]:
+        """What a model would pay to have each tool's definition in context, by its key."""
         catalog = self._library.catalog
         if self._tokens is None or self._tokens[0] is not catalog:
             self._tokens = catalog, await asyncio.to_thread(_count_definitions, catalog)
@@ -256,7 +257,7 @@ def _count_definitions(catalog: Catalog) -> dict[str, int]:
     for tool in catalog:
         # As a client would put it into a model's context.
         told = {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
-        tokens[tool.server] = tokens.get(tool.server, 0) + count(json.dumps(told, ensure_ascii=False))
+        tokens[tool.key] = count(json.dumps(told, ensure_ascii=False))
     return tokens
 
 

@@ -286,6 +286,10 @@ class Runtime:
         """How each server is: its state, its tools, its last error, the tokens of its definitions."""
         return await self._rooms.discovery.servers()
 
+    async def definition_tokens(self) -> Mapping[str, int]:
+        """What a model would pay to have each tool's definition in context, by its key."""
+        return await self._rooms.discovery.definition_tokens()
+
     async def changes(self) -> tuple[Change, ...]:
         """The tools whose definition is not the one that was accepted, and what differs."""
         return await self._rooms.discovery.changes()

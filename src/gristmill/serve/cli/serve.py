@@ -28,9 +28,9 @@ def serve(
 ) -> None:
     """Serve MCP: two tools, `search_tools` and `execute_code`, for any MCP client; with `--http` the whole service.
 
-    On stdio a client starts this command itself. With `--http` there are the HTTP API at `http://127.0.0.1:8030` and MCP at
-    `/mcp`. This machine needs no token unless the environment variable GRISTMILL_TOKEN holds one; any other address needs
-    tokens: see `gristmill tokens`.
+    On stdio a client starts this command itself. With `--http` there are the HTTP API at `http://127.0.0.1:8030`, MCP at
+    `/mcp` and pages for people at `/dashboard`. This machine needs no token unless the environment variable GRISTMILL_TOKEN
+    holds one; any other address needs tokens: see `gristmill tokens`.
 
     Example: `gristmill serve --http --port 8030`
     """

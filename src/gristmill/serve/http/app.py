@@ -16,6 +16,7 @@ from gristmill.serve.http.pages import add_pages
 from gristmill.serve.http.route import HEADERS, answer, route_class
 from gristmill.serve.http.routes_approvals import add_approvals
 from gristmill.serve.http.routes_audit import add_audit
+from gristmill.serve.http.routes_events import add_events
 from gristmill.serve.http.routes_execute import add_execute
 from gristmill.serve.http.routes_executions import add_executions
 from gristmill.serve.http.routes_files import add_files
@@ -23,6 +24,7 @@ from gristmill.serve.http.routes_health import add_health, add_metrics
 from gristmill.serve.http.routes_sessions import add_sessions
 from gristmill.serve.http.routes_skills import add_skills
 from gristmill.serve.http.routes_tools import add_tools
+from gristmill.serve.http.routes_who import add_who
 from gristmill.serve.http.shapes import Problem
 from gristmill.serve.http.socket import add_socket
 
@@ -50,6 +52,7 @@ def routes_of(door: Door) -> APIRouter:
     routes = APIRouter(route_class=route_class(door), responses=PROBLEMS, dependencies=[Security(bearer)])
     for add in (
         add_execute, add_tools, add_sessions, add_files, add_skills, add_executions, add_approvals, add_audit, add_metrics,
+        add_who, add_events,
     ):  # fmt: skip
         add(routes, door)
     everything = APIRouter(route_class=route_class(door), responses=PROBLEMS)

@@ -34,7 +34,7 @@ async def begin(door: Door, who: Principal, asked: ExecuteRequest, *, key: str |
         return found, True
     run = Run(
         id=id_, tenant=who.tenant, caller=who.caller, session=asked.session, began=time.time(), background=asked.background,
-        fingerprint=fingerprint,
+        fingerprint=fingerprint, code=asked.code,
     )  # fmt: skip
     door.runs.admit(run)
     try:

@@ -1,4 +1,4 @@
-"""What hangs in the same application beside the routes: MCP at ``/mcp``, behind the same wall and the same tokens."""
+"""What hangs in the same application beside the routes: MCP at ``/mcp`` behind the same wall and tokens, and the dashboard."""
 
 import importlib
 import importlib.util
@@ -12,14 +12,23 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gristmill.errors import Error
+from gristmill.serve.dashboard.mount import mount_dashboard
 from gristmill.serve.http.app import Mount
 from gristmill.serve.http.door import Door
 from gristmill.serve.http.route import answer
+from gristmill.serve.http.watched import Watched
+
+_MCP = "gristmill.serve.mcp.http"
 
 
 def known_mounts() -> tuple[Mount, ...]:
-    """Those whose door is installed."""
-    return (mount_mcp,) if importlib.util.find_spec("gristmill.serve.mcp") else ()
+    """The dashboard, and those whose door is installed. To be asked for before the runtime is opened."""
+    if not importlib.util.find_spec("gristmill.serve.mcp"):
+        return (mount_dashboard,)
+    # Now, not at the start of the application: a runtime that opens imports the same packages in a thread, and modules that
+    # import each other in a circle, as those of `mcp` do, break when they are loaded from two sides at once.
+    importlib.import_module(_MCP)
+    return mount_mcp, mount_dashboard
 
 
 class Guarded:
@@ -46,9 +55,9 @@ class Guarded:
 @asynccontextmanager
 async def mount_mcp(door: Door, app: FastAPI) -> AsyncGenerator[None]:
     """MCP over streamable HTTP, with the SDK's own session manager running as long as we do."""
-    mcp: Any = importlib.import_module("gristmill.serve.mcp.http")
+    mcp: Any = importlib.import_module(_MCP)
     hosts = (*mcp.LOOPBACK, *door.config.hosts)
-    made = await mcp.mcp_app(door.runtime, hosts=hosts)
+    made = await mcp.mcp_app(Watched(door), hosts=hosts)
     # A route and no mount: it answers at /mcp itself, and everything else stays ours.
     app.router.routes.append(Route(mcp.PATH, Guarded(made, door), include_in_schema=False))
     async with made.router.lifespan_context(made):

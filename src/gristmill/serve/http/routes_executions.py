@@ -16,6 +16,7 @@ from gristmill.serve.http.who import EXECUTE, SEE
 
 STREAMS = 200
 """Event streams of one tenant at the same time."""
+_OURS = ("from servers", "from skills")
 ExecutionId = Annotated[str, Path(min_length=1, max_length=128)]
 EVENTS: dict[int | str, dict[str, Any]] = {
     200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}, "description": "Server-sent events."}
@@ -46,9 +47,17 @@ def add_executions(routes: APIRouter, door: Door) -> None:
     async def execution(id: ExecutionId, who: Annotated[Principal, SEE]) -> ExecutionView:  # noqa: A002
         """One execution: its outcome while that is kept, and its record with every call."""
         run = door.runs.peek(id)
-        if run is not None and may_see(who, run.tenant, run.caller):
-            return _of_run(run)
-        return await _on_record(door, id, who)
+        if run is None or not may_see(who, run.tenant, run.caller):
+            return await _on_record(door, id, who)
+        if run.ended is None:
+            # What a colleague sent is shown once it is masked.
+            return _of_run(run).model_copy(update={"code": run.code} if run.caller == who.caller else {})
+        try:
+            found = await _on_record(door, id, who)
+        except NotFound:
+            return _of_run(run)  # it ended before anything was recorded
+        status = run.outcome.status if run.outcome is not None else found.status
+        return found.model_copy(update={"outcome": run.outcome, "status": status})
 
     @routes.delete("/executions/{id}", status_code=204, tags=["executions"])
     async def cancel(id: ExecutionId, who: Annotated[Principal, EXECUTE]) -> Response:  # noqa: A002
@@ -119,6 +128,14 @@ def _of_record(entry: AuditEntry) -> ExecutionView:
     return ExecutionView.model_validate(
         {
             "id": record.id, "status": record.status or "unknown", "session": record.session, "caller": record.caller,
-            "time": record.time, "ms": record.ms, "seq": entry.seq,
+            "time": record.time, "ms": record.ms, "seq": entry.seq, "about": _about(record.code),
         }
     )  # fmt: skip
+
+
+def _about(code: str | None) -> str | None:
+    """The first line that says something: which tools it uses, or what it does."""
+    lines = [line.strip()[:120] for line in (code or "")[:4_000].splitlines()]
+    told = [line for line in lines if line and not line.startswith("#")]
+    telling = [line for line in told if line.startswith(_OURS) or not line.startswith(("import ", "from "))]
+    return next(iter([*telling, *told]), None)

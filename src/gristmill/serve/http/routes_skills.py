@@ -8,9 +8,9 @@ from gristmill.errors import UnknownSkill
 from gristmill.serve.auth import Principal
 from gristmill.serve.http.door import Door
 from gristmill.serve.http.routes_sessions import find_session
-from gristmill.serve.http.shapes import SkillView
+from gristmill.serve.http.shapes import SkillDiffView, SkillView
 from gristmill.serve.http.who import EXECUTE, SEE
-from gristmill.session.skill import Level, Scope, Skill
+from gristmill.session.skill import Level, Scope, Skill, diff
 
 SkillName = Annotated[str, Path(min_length=1, max_length=200)]
 InSession = Annotated[str | None, Query(max_length=128, description="Those of this session too.")]
@@ -40,6 +40,19 @@ def add_skills(routes: APIRouter, door: Door) -> None:
         found = await door.runtime.keeping.skills.load(name, scope, version)
         versions = [each.version for each in await door.runtime.keeping.skills.versions(name, scope)]
         return _view(found).model_copy(update={"source": found.source, "tests": found.tests, "versions": versions})
+
+    @routes.get("/skills/{name}/diff", tags=["skills"])
+    async def compare(
+        name: SkillName,
+        who: Annotated[Principal, SEE],
+        old: Annotated[int, Query(ge=1, le=1_000_000)],
+        new: Annotated[int, Query(ge=1, le=1_000_000)],
+        session: InSession = None,
+    ) -> SkillDiffView:
+        """What changed from one version to another: source, tests and requirements."""
+        scope, kept = await scope_of(who, session), door.runtime.keeping.skills
+        before, after = await kept.load(name, scope, old), await kept.load(name, scope, new)
+        return SkillDiffView(name=name, old=old, new=new, diff=diff(before, after))
 
     @routes.delete("/skills/{name}", status_code=204, tags=["skills"])
     async def delete(

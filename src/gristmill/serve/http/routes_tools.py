@@ -41,18 +41,19 @@ def add_tools(routes: APIRouter, door: Door) -> None:
     @routes.get("/tools/{server}", tags=["tools"])
     async def tools(server: Part, _who: Annotated[Principal, SEE]) -> list[ToolView]:
         """The tools of one server."""
-        return [_view(tool) for tool in await door.runtime.list_tools(server)]
+        found, tokens = await door.runtime.list_tools(server), await door.runtime.definition_tokens()
+        return [_view(tool, tokens=tokens.get(tool.key)) for tool in found]
 
-    @routes.get("/tools/{server}/{tool}", tags=["tools"])
+    @routes.get("/tools/{server}/{tool:path}", tags=["tools"])
     async def tool(server: Part, tool: Part, who: Annotated[Principal, SEE]) -> ToolView:
         """One tool in full, with source to read."""
         found = await door.runtime.describe(f"{server}.{tool}", caller=who.caller, tenant=who.tenant)
-        return _view(found.tools[0], found.text)
+        return _view(found.tools[0], found.text, (await door.runtime.definition_tokens()).get(found.tools[0].key))
 
 
-def _view(tool: Tool, text: str | None = None) -> ToolView:
+def _view(tool: Tool, text: str | None = None, tokens: int | None = None) -> ToolView:
     return ToolView(
         key=tool.key, server=tool.server, name=tool.name, description=tool.description, input_schema=dict(tool.input_schema),
         output_schema=dict(tool.output_schema) if tool.output_schema is not None else None, annotations=dict(tool.annotations),
-        title=tool.title, text=text,
+        title=tool.title, tokens=tokens, text=text,
     )  # fmt: skip

@@ -42,6 +42,8 @@ class Run:
     began: float
     background: bool = False
     fingerprint: str | None = None
+    code: str | None = None
+    """As it was sent, while it runs; afterwards the record has it, with masks."""
     task: "asyncio.Task[Outcome]" = field(init=False)
     outcome: Outcome | None = None
     ended: float | None = None
@@ -61,11 +63,11 @@ class Run:
         """Keep an event for whoever listens."""
         name = _NAMES.get(type(event))
         if name is not None:
-            self._keep(name, msgspec.json.encode({"type": name, **asdict(event)}))
+            self._keep(name, msgspec.json.encode({"type": name, "at": time.time(), **asdict(event)}))
 
     def end(self, name: str, told: object, now: float) -> None:
         """Keep the last event: the outcome, or why there is none."""
-        self.ended = now
+        self.ended, self.code = now, None
         self._keep(name, msgspec.json.encode({"type": name, "execution": self.id, name: told}))
 
     async def follow(self, after: int = 0) -> AsyncGenerator[Heard | None]:
@@ -102,6 +104,8 @@ class Runs:
     def __init__(self, *, seconds: float, most: int, background: int, clock: Callable[[], float] = time.time) -> None:
         self._seconds, self._most, self._background, self._clock = seconds, most, background, clock
         self._runs: dict[str, Run] = {}
+        self.changed = asyncio.Event()
+        """Set, and another one put in its place, when a run begins or ends."""
 
     @property
     def active(self) -> list[Run]:
@@ -121,20 +125,24 @@ class Runs:
                 text = f"{count:,} background executions of yours are under way: wait for one"
                 raise Busy(text, limit="serve.background", value=self._background, retry_after=5.0)
         self._runs[run.id] = run
+        self.tell()
 
     def ended(self, run: Run) -> None:
         """Note that it is over, however it went."""
         run.outcome = None if run.task.cancelled() or run.task.exception() else run.task.result()
         if run.outcome is not None:
             run.end("outcome", run.outcome, self._clock())
+            self.tell()
             return
         error = None if run.task.cancelled() else run.task.exception()
         told = {"code": error.code, "message": error.message} if isinstance(error, Error) else {"code": "error"}
         run.end("problem", {"code": "cancelled"} if run.task.cancelled() else told, self._clock())
+        self.tell()
 
     def drop(self, run: Run) -> None:
         """Forget a run that did not take place."""
         self._runs.pop(run.id, None)
+        self.tell()
 
     def peek(self, id: str) -> Run | None:  # noqa: A002 - the record's own word
         """The run of that id, whoever's it is; for our own use."""
@@ -166,6 +174,11 @@ class Runs:
             await asyncio.gather(*late, return_exceptions=True)
             return len(late)
         return 0
+
+    def tell(self) -> None:
+        """Wake whoever waits for a change."""
+        self.changed.set()
+        self.changed = asyncio.Event()
 
     def _forget(self) -> None:
         # Runs are kept in the order of their beginning: the first ended ones are the oldest.

@@ -18,6 +18,7 @@ from gristmill.runtime.callers import refuse_questions
 from gristmill.runtime.records import open_config_store
 from gristmill.runtime.runtime import Runtime
 from gristmill.serve.auth import TABLES, Tokens
+from gristmill.serve.dashboard.mount import mount_dashboard
 from gristmill.serve.http.app import Mount, build_app
 from gristmill.serve.http.door import Door, open_door, with_tokens
 from gristmill.serve.http.logs import say, set_up_logs
@@ -38,7 +39,7 @@ async def serve(config: Config, *mounts: Mount, tools: Mapping[str, Function] | 
     """
     set_up_logs(config.serve.log_level)
     async with opened_door(config, tools, token) as door:
-        server = _Server(_options(config, build_app(door, *mounts)), door)
+        server = _Server(_options(config, build_app(door, *mounts)), door, has_dashboard=mount_dashboard in mounts)
         await server.serve()
 
 
@@ -139,9 +140,9 @@ class TimedProtocol(H11Protocol):
 class _Server(uvicorn.Server):
     """Says where it listens; ends in order."""
 
-    def __init__(self, config: uvicorn.Config, door: Door) -> None:
+    def __init__(self, config: uvicorn.Config, door: Door, *, has_dashboard: bool) -> None:
         super().__init__(config)
-        self._door = door
+        self._door, self._has_dashboard = door, has_dashboard
         self._drain: asyncio.Task[None] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -151,7 +152,13 @@ class _Server(uvicorn.Server):
                 host, port = listening.getsockname()[:2]
                 shown = f"[{host}]" if ":" in host else host
                 print(f"listening on http://{shown}:{port}", file=sys.stderr, flush=True)
+                if self._has_dashboard:
+                    print(f"dashboard at http://{shown}:{port}/dashboard", file=sys.stderr, flush=True)
                 say("listening", host=host, port=port, isolation=self._door.runtime.isolation)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._door.runs.tell()  # streams that wait for news end: there will be none
+        await super().shutdown(sockets)
 
     def handle_exit(self, sig: int, frame: Any) -> None:
         """First signal: drain. Second: end now."""

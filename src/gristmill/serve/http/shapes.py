@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from gristmill.config_serve import Scope
 from gristmill.guard.validate import CODE_BYTES
 from gristmill.model import Budget, Outcome, Strategy
 
@@ -113,6 +114,8 @@ class ExecutionView(_Out):
     session: str | None = None
     caller: str | None = None
     time: float | None = None
+    about: str | None = None
+    """The first line of its code that is more than an import, as it is on record."""
     outcome: Outcome | None = None
 
 
@@ -158,6 +161,15 @@ class FilesView(_Out):
     truncated: bool = False
 
 
+class SkillDiffView(_Out):
+    """What changed from one version of a skill to another, as a unified diff; empty where nothing did."""
+
+    name: str
+    old: int
+    new: int
+    diff: str
+
+
 class SkillView(_Out):
     """One version of a skill; `source` and `tests` only where one skill was asked for."""
 
@@ -200,6 +212,10 @@ class ServerView(_Out):
     tokens: int
     era: str | None = None
     error: str | None = None
+    changed: int = 0
+    """Tools whose definition is not the one that was accepted."""
+    flagged: int = 0
+    """Tools whose definition is suspicious."""
 
 
 class ToolView(_Out):
@@ -213,6 +229,8 @@ class ToolView(_Out):
     output_schema: dict[str, Any] | None = None
     annotations: dict[str, Any]
     title: str | None = None
+    tokens: int | None = None
+    """What its definition would cost in a model's context."""
     text: str | None = None
     """Source to read, where one tool was asked for."""
 
@@ -268,6 +286,20 @@ class StatsView(_Out):
     waiting: int
     tokens: dict[str, Any]
     """What everything on record cost, and would have cost with direct calls and with search; see the page about tokens."""
+
+
+class WhoView(_Out):
+    """Who you are to the service, and what you may do."""
+
+    name: str
+    tenant: str
+    caller: str
+    """As records name you."""
+    scopes: list[Scope]
+    is_operator: bool
+    """Whether you may see what is of all tenants: `/metrics`, `/audit/verify`."""
+    version: str
+    isolation: str
 
 
 class HealthView(_Out):

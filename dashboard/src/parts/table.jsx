@@ -1,0 +1,33 @@
+// A table that stays one on a phone: columns that matter less step back there.
+
+/** `columns`: {name, cell(row), wide (only on wide screens), right (numbers)}. */
+export function Table({ caption, columns, rows, id = (row) => row.id }) {
+  const look = (column) => [column.wide && "wide", column.right && "right"].filter(Boolean).join(" ");
+  return (
+    <div class="table">
+      <table>
+        <caption class="unseen">{caption}</caption>
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <th key={column.name} scope="col" class={look(column)}>
+                {column.name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={id(row)}>
+              {columns.map((column) => (
+                <td key={column.name} class={look(column)}>
+                  {column.cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

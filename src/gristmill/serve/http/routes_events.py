@@ -1,0 +1,62 @@
+"""``/events``: what runs now, told whenever that changes."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from typing import Annotated
+
+import msgspec
+from fastapi import APIRouter
+from fastapi.responses import StreamingResponse
+
+from gristmill.errors import Busy
+from gristmill.serve.auth import Principal
+from gristmill.serve.http.door import Door
+from gristmill.serve.http.routes_executions import EVENTS, STREAMS
+from gristmill.serve.http.runs import BEAT_SECONDS, Run
+from gristmill.serve.http.who import SEE
+
+SHORTEST_SECONDS = 0.2
+"""Between two events of a stream: what changes meanwhile is told together."""
+MOST = 200
+"""Executions that one event names, the newest."""
+
+
+def add_events(routes: APIRouter, door: Door) -> None:
+    """The route of the stream."""
+
+    @routes.get("/events", tags=["executions"], response_class=StreamingResponse, responses=EVENTS)
+    async def events(who: Annotated[Principal, SEE]) -> StreamingResponse:
+        """What runs now, at once and whenever it changes: yours; your tenant's with the scope `read`."""
+        if door.streams[who.tenant] >= STREAMS:
+            raise Busy(f"{STREAMS} streams of yours are open", limit="streams", value=STREAMS, retry_after=5.0)
+        return StreamingResponse(_lines(door, who), media_type="text/event-stream")
+
+
+async def _lines(door: Door, who: Principal) -> AsyncGenerator[bytes]:
+    door.streams[who.tenant] += 1
+    told: bytes | None = None
+    try:
+        while not door.draining:
+            changed = door.runs.changed
+            now = _told(door, who)
+            # What changed may be another's: then there is nothing to tell.
+            yield b": quiet\n\n" if now == told else b"event: running\ndata: %s\n\n" % now
+            told = now
+            await asyncio.sleep(SHORTEST_SECONDS)
+            try:
+                await asyncio.wait_for(changed.wait(), BEAT_SECONDS)
+            except TimeoutError:
+                pass
+    finally:
+        door.streams[who.tenant] -= 1
+
+
+def _told(door: Door, who: Principal) -> bytes:
+    runs = door.runs.of(who)
+    running = [_row(run) for run in runs if run.ended is None]
+    last = max((run.ended for run in runs if run.ended is not None), default=None)
+    return msgspec.json.encode({"type": "running", "running": running[:MOST], "total": len(running), "last_ended": last})
+
+
+def _row(run: Run) -> dict[str, object]:
+    return {"id": run.id, "session": run.session, "caller": run.caller, "time": run.began}

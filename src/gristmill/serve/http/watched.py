@@ -1,0 +1,62 @@
+"""The runtime as another door of the same service sees it: what runs through that door is known here, too.
+
+So the executions of agents at ``/mcp`` are listed while they run, can be followed and cancelled, and are waited for at the end.
+"""
+
+import asyncio
+import time
+from collections.abc import Coroutine
+from typing import Any
+
+from gristmill.events import Event, ignore
+from gristmill.model import Outcome
+from gristmill.serve.http.door import Door
+from gristmill.serve.http.runs import Run
+
+
+class Watched:
+    """Everything of the open runtime, with executions on the door's list."""
+
+    def __init__(self, door: Door) -> None:
+        self._door, self._runtime = door, door.runtime
+
+    def __getattr__(self, name: str) -> Any:
+        """Whatever else the runtime has."""
+        return getattr(self._runtime, name)
+
+    async def execute(self, code: str | None = None, **options: Any) -> Outcome:
+        """As ``Runtime.execute``."""
+        run = self._run(options, code)
+        return await self._watch(run, self._runtime.execute(code, **options))
+
+    async def call(self, tool: str, arguments: Any = None, **options: Any) -> Outcome:
+        """As ``Runtime.call``."""
+        run = self._run(options)
+        return await self._watch(run, self._runtime.call(tool, arguments, **options))
+
+    def _run(self, options: dict[str, Any], code: str | None = None) -> Run:
+        """The run of these options, which hears what whoever else listens hears."""
+        run = Run(
+            id=options["execution_id"], tenant=options["tenant"], caller=options["caller"], session=options.get("session"),
+            began=time.time(), code=code,
+        )  # fmt: skip
+        emit = options.get("emit", ignore)
+
+        def both(event: Event) -> None:
+            run.hear(event)
+            emit(event)
+
+        options["emit"] = run.hear if emit is ignore else both
+        return run
+
+    async def _watch(self, run: Run, work: Coroutine[Any, Any, Outcome]) -> Outcome:
+        # A task of its own: whoever waits here and whoever cancels it over HTTP end the same thing.
+        run.task = asyncio.create_task(work)
+        run.task.add_done_callback(lambda _: self._over(run))
+        self._door.runs.admit(run)
+        return await run.task
+
+    def _over(self, run: Run) -> None:
+        self._door.runs.ended(run)
+        if run.outcome is not None:
+            self._door.count(run.tenant, run.outcome)
