@@ -29,7 +29,7 @@ class Watched:
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("request", self._asked)
         self.page.on("dialog", self._opened)
-        network = self.page.context.new_cdp_session(self.page)
+        network: Any = self.page.context.new_cdp_session(self.page)
         network.on("Network.loadingFinished", self._loaded)
         network.send("Network.enable")
 
