@@ -88,6 +88,13 @@ ATTACKS = {
     "MCP, simple": _MCP
     % "mode: 'no-cors', headers: {'content-type': 'text/plain', accept: 'application/json, text/event-stream'},",
 }
+FRAME = """async ([address]) => {
+  const frame = document.createElement('iframe')
+  const loaded = new Promise(done => { frame.onload = done })
+  frame.src = address
+  document.body.append(frame)
+  await loaded
+}"""
 WORKING = (
     "execute, as JSON", "execute, by a socket", "listen to an execution", "read executions", "write a file", "MCP, as JSON",
 )  # fmt: skip

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from gristmill.config import load_config
 from gristmill.config_serve import Scope
@@ -87,6 +87,7 @@ def mill(tmp_path_factory: pytest.TempPathFactory, state: Path, serve_settings: 
 def browser(mill: Service) -> Generator[Browser]:
     """The browser. It comes after the service, since its loop leaves no room for another in this thread."""
     with sync_playwright() as playwright:
+        expect.set_options(timeout=30_000)  # the machine may be busy
         opened = playwright.chromium.launch(executable_path=chromium.program(), args=FLAGS)
         yield opened
         opened.close()

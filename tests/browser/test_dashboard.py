@@ -138,10 +138,13 @@ def test_a_run_is_seen_while_it_runs_and_after_it(tab: Watched, mill: Service, p
         page.goto(f"{mill.url}/dashboard/#/executions")
         row = page.get_by_role("row").filter(has=page.get_by_role("link", name=id_[:8]))
         expect(row).to_contain_text("running")
+        row.get_by_role("link").first.click()
+        expect(page.get_by_label("Output")).to_contain_text("begun")
         client.put("/sessions/live/files/go", content=b"").raise_for_status()
-    expect(row).to_contain_text("ok", timeout=30_000)
-    row.get_by_role("link").first.click()
     expect(page.get_by_label("Output")).to_contain_text("ended")
+    expect(page.get_by_text("42", exact=True)).to_be_visible()
+    page.goto(f"{mill.url}/dashboard/#/executions")
+    expect(row).to_contain_text("ok")
     assert tab.complaints == []
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, Response
 
-from tests.browser.attacks import ATTACKS, READS, UNSEEN, WORKING
+from tests.browser.attacks import ATTACKS, FRAME, READS, UNSEEN, WORKING
 from tests.browser.conftest import orders, told
 from tests.e2e.http.conftest import Service
 
@@ -132,6 +132,7 @@ def test_a_foreign_page_gets_nothing_done_and_reads_nothing(
 ) -> None:
     target = ask()
     known, aim, read = target.executions(), visit(page, origin, target, elsewhere), target.refused_reads()
+    written = orders(target.service)
     answers: dict[str, list[int]] = {attack: [] for attack in ATTACKS}
     learned: dict[str, Any] = {}
     for attack, script in ATTACKS.items():
@@ -140,7 +141,7 @@ def test_a_foreign_page_gets_nothing_done_and_reads_nothing(
     assert {attack: one for attack, one in learned.items() if one is not None} == {}
     assert {attack: one for attack, one in answers.items() if min(one, default=400) < 400} == {}
     assert target.executions() == known
-    assert (target.standing(), orders(target.service)) == ("pending", [])
+    assert (target.standing(), orders(target.service)) == ("pending", written)
     assert {attack for attack, one in answers.items() if not one} <= UNSEEN, "these may never have reached the service"
     assert target.refused_reads() - read >= READS, "nor these"
 
@@ -154,11 +155,25 @@ def test_the_same_from_a_page_of_our_own_works(page: Page, ask: Callable[[], Tar
 
 def test_a_page_of_our_own_can_let_a_plan_pass(page: Page, ask: Callable[[], Target], elsewhere: int) -> None:
     target = ask()
-    aim = visit(page, "our own", target, elsewhere)
+    aim, written = visit(page, "our own", target, elsewhere), orders(target.service)
     assert json.loads(told(page, ATTACKS["approve, as JSON"], aim))["standing"] == "approved"
     with target.service.client("worker") as client:
         assert client.post("/execute", json={"resume": aim["execution"]}).json()["status"] == "ok"
-    assert orders(target.service) == ["by a page"]
+    assert orders(target.service) == [*written, "by a page"]
+
+
+@pytest.mark.parametrize("path", ["/dashboard/", "/docs"])
+def test_no_foreign_page_can_show_ours_in_a_frame(page: Page, mill: Service, elsewhere: int, path: str) -> None:
+    page.goto(f"http://127.0.0.1:{elsewhere}/")
+    for address in (f"http://evil.example:{elsewhere}/", mill.url + path):
+        told(page, FRAME, address)
+    assert [frame.url.partition(":")[0] for frame in page.frames[1:]] == ["http", "chrome-error"]
+
+
+def test_a_rebound_name_shows_no_dashboard(page: Page, mill: Service) -> None:
+    answer = page.goto(f"http://evil.example:{mill.address[1]}/dashboard/")
+    assert answer is not None
+    assert (answer.status, answer.json()["rule"]) == (421, "http.host")
 
 
 @contextmanager
