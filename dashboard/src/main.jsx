@@ -1,6 +1,7 @@
 // The shell: name, navigation, and the page that the address asks for.
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
+import "./shown.js";
 import { render } from "preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { get, onUnauthorized } from "./api.js";

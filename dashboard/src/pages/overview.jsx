@@ -104,15 +104,15 @@ const RUNS = [
   { label: "errors", color: "--bad", bars: true },
 ];
 const TIMES = [
-  { label: "median", color: "--accent", points: true },
   { label: "95th percentile", color: "--quiet", points: true },
+  { label: "median", color: "--accent", points: true },
 ];
 
 function Trend({ ended, stats }) {
   const key = `${ended.length} ${ended[0].id}`;
   const found = useMemo(() => buckets(ended), [key]);
   const counts = useMemo(() => [found.times, found.all, found.errors], [found]);
-  const times = useMemo(() => [found.times, found.median, found.slow], [found]);
+  const times = useMemo(() => [found.times, found.slow, found.median], [found]);
   const sorted = ended
     .map((one) => one.ms)
     .filter((one) => typeof one === "number")
