@@ -20,8 +20,6 @@ def serve_http(config: Path | None = None, *, host: str | None = None, port: int
         import uvicorn  # noqa: F401  # pyright: ignore[reportUnusedImport]
     except ImportError:
         raise ConfigError("the HTTP service needs an extra: pip install 'gristmill[http]'") from None
-    # Before servers wake and load the SDK in a thread of theirs: two threads at once would both find it half loaded.
-    import gristmill.serve.mcp.http  # noqa: F401  # pyright: ignore[reportUnusedImport]
     from gristmill.serve.http.mounts import known_mounts
     from gristmill.serve.http.server import serve
 
