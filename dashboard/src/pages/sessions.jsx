@@ -1,8 +1,9 @@
 // Sessions and the files in their workspaces.
-import { get, path, remove } from "../api.js";
+import { get, path, query, remove } from "../api.js";
 import { Empty, Facts, Failure, Header, Loaded, Sure, Time } from "../parts/basics.jsx";
 import { Files } from "../parts/files.jsx";
 import { Table } from "../parts/table.jsx";
+import { Tokens } from "../parts/tokens.jsx";
 import { may, to, useAction, useLoad, useWho } from "../state.js";
 import { left } from "../words.js";
 
@@ -68,9 +69,16 @@ export function Session({ name }) {
               }}
             />
             <Files session={name} mayChange={may(who, "execute")} />
+            {may(who, "read", "admin") && <Spent session={session.name} />}
           </>
         )}
       </Loaded>
     </>
   );
+}
+
+/** What the executions of a session cost, against both other ways. */
+function Spent({ session }) {
+  const stats = useLoad((signal) => get(`stats${query({ session })}`, signal), [session]);
+  return <Loaded of={stats}>{({ tokens }) => <Tokens tokens={tokens} />}</Loaded>;
 }

@@ -150,6 +150,17 @@ def test_tools_tell_what_their_definitions_cost(service: Service) -> None:
     assert one["tokens"] == next(tool["tokens"] for tool in tools if tool["name"] == "find")
 
 
+def test_what_a_session_cost_in_tokens_is_told_apart_from_the_rest(service: Service) -> None:
+    with service.client("ann") as ann, service.client("reader") as reader:
+        ann.post("/execute", json={"code": "from servers.crm import find\nfind('x')", "session": "priced"})
+        whole, one, none = (
+            reader.get("/stats", params=which).json()["tokens"] for which in ({}, {"session": "priced"}, {"session": "no"})
+        )
+    assert (one["executions"], one["calls"], none["executions"]) == (1, 1, 0)
+    assert whole["executions"] >= 1
+    assert one["savings"]["ways"]["direct"]["resent"] > 0
+
+
 def test_a_tool_is_found_whatever_its_name_holds(tmp_path: Path) -> None:
     name = "<b>list</b>/all"
 
@@ -179,4 +190,5 @@ def test_the_service_shows_its_pages_and_says_where(service: Service) -> None:
     with service.client() as client:
         page = client.get("/dashboard", follow_redirects=True)
     assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
-    assert f"dashboard at {service.url}/dashboard\n" in service.lines
+    began = next(line for line in map(json.loads, service.lines) if line["event"] == "listening")
+    assert began["dashboard"] == f"{service.url}/dashboard"

@@ -54,9 +54,9 @@ def add_audit(routes: APIRouter, door: Door) -> None:
         return (await door.runtime.audit.show(id, tenant=who.tenant)).fields()
 
     @routes.get("/stats", tags=["audit"])
-    async def stats(who: Annotated[Principal, READ]) -> StatsView:
-        """What your tenant did since the service started, how busy it is, and what all its work cost in tokens."""
-        tally, spent = door.tallies.get(who.tenant, Tally()), await door.runtime.stats(tenant=who.tenant)
+    async def stats(who: Annotated[Principal, READ], session: Word = None) -> StatsView:
+        """What your tenant did since the service started, how busy it is, and what its work, or a session's, cost in tokens."""
+        tally, spent = door.tallies.get(who.tenant, Tally()), await door.runtime.stats(tenant=who.tenant, session=session)
         running, waiting = door.lanes.standing(who.tenant)
         return StatsView(
             since=door.opened, executions=dict(tally.statuses), tools=dict(tally.tools.most_common(100)),

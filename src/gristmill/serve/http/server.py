@@ -152,9 +152,10 @@ class _Server(uvicorn.Server):
                 host, port = listening.getsockname()[:2]
                 shown = f"[{host}]" if ":" in host else host
                 print(f"listening on http://{shown}:{port}", file=sys.stderr, flush=True)
-                if self._has_dashboard:
-                    print(f"dashboard at http://{shown}:{port}/dashboard", file=sys.stderr, flush=True)
-                say("listening", host=host, port=port, isolation=self._door.runtime.isolation)
+                pages = f"http://{shown}:{port}/dashboard" if self._has_dashboard else None
+                if pages and sys.stderr.isatty():  # for people: whoever collects logs gets lines of JSON
+                    print(f"dashboard at {pages}", file=sys.stderr, flush=True)
+                say("listening", host=host, port=port, isolation=self._door.runtime.isolation, dashboard=pages)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._door.runs.tell()  # streams that wait for news end: there will be none
