@@ -20,6 +20,7 @@ TABLES = (
         plan TEXT NOT NULL, approved TEXT NOT NULL, decided_by TEXT, decided DOUBLE PRECISION)""",
     "CREATE INDEX IF NOT EXISTS approvals_root ON approvals (root)",
     "CREATE INDEX IF NOT EXISTS approvals_standing ON approvals (standing, created)",
+    "CREATE INDEX IF NOT EXISTS approvals_caller ON approvals (tenant, caller, created)",
 )
 _COLUMNS = "id, root, execution, session, caller, tenant, created, expires, standing, plan, approved, decided_by, decided"
 LOCAL = "local"
