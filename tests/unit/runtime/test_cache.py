@@ -114,7 +114,8 @@ def test_a_tenant_never_gets_the_answer_of_another_whatever_its_session_and_call
     async def test() -> None:
         server, cache = Server(), Cache()
         acme, evil = (_layer(cache, 60, tenant=tenant) for tenant in ("acme", "evil"))
-        under_way = asyncio.gather(acme(server, q=1), evil(server, q=1))
+        under_way = asyncio.create_task(_answered(acme(server, q=1), evil(server, q=1)))
+        await asyncio.sleep(0)
         await asyncio.sleep(0)
         server.go.set()
         await under_way
