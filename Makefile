@@ -56,4 +56,4 @@ bench-tokens: setup    ## tokens of all tasks, three ways; with GRISTMILL_IDLE_T
 	$(BIN)/python -m bench.tokens
 
 clean:    ## remove what the targets made
-	rm -rf $(VENV) .tools dashboard/node_modules $(dir $(PAGES)) bench/out .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .tools dashboard/node_modules $(dir $(PAGES)) bench/out tests/artifacts .pytest_cache .ruff_cache .hypothesis

@@ -76,7 +76,7 @@ REQUIREMENTS = (
     _threat(45, "one tenant's load does not starve another"),
     _threat(46, "one tenant's things are invisible to another"),
     _threat(47, "commands and addresses cannot be configured through the API"),
-    _threat(48, "an approval counts once, for what was approved"),
+    _threat(48, "an approval counts once, for what was approved; whoever asked does not decide, and nobody is asked without end"),
     _threat(49, "a lost or edited audit record is noticed"),
     _threat(50, "where the promised isolation cannot be had nothing runs, and the lack and the remedy are named"),
     _threat(51, "weakening options are loud and recorded", "there is no such option yet"),

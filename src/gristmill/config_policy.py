@@ -82,3 +82,7 @@ class PolicyConfig(_Section):
     """Send only calls that are known to read; record what all others would have done."""
     approval_minutes: float = Field(default=60.0, gt=0, le=43_200)
     """How long a question waits for its answer, and an approval for its use."""
+    approvals_waiting: int = Field(default=25, ge=0, le=100_000)
+    """Plans of one caller that may wait for a person at the same time; 0 is no limit."""
+    approvals_per_hour: int = Field(default=100, ge=0, le=100_000)
+    """Plans that one caller may put before a person within an hour; 0 is no limit."""

@@ -28,7 +28,7 @@ class QuotaConfig(_Section):
     bytes_per_minute: int = Field(default=2_000_000_000, ge=0, le=_MOST)
     """Bytes of arguments and results of one session in a minute, as JSON; 0 is no limit."""
     concurrent_calls: int = Field(default=64, ge=0, le=100_000)
-    """Calls to one server at the same time; further ones wait in order of arrival; 0 is no limit."""
+    """Calls to one server at the same time; further ones wait, tenants in turn; 0 is no limit."""
     wait_seconds: float = Field(default=30.0, ge=0, le=3_600)
     """How long a call waits for `concurrent_calls` before it is refused."""
     servers: dict[str, ServerQuota] = Field(default_factory=dict[str, ServerQuota])

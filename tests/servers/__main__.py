@@ -9,9 +9,10 @@ import shutil
 import subprocess
 import sys
 import venv
+from collections.abc import Callable
 from pathlib import Path
 
-from tests.servers import CLIENTS, HOME_ASSISTANT, NODE, NODE_24, PYTHON, TOOLS, node_command, postgres, prometheus
+from tests.servers import CLIENTS, HOME_ASSISTANT, NODE, NODE_24, PYTHON, TOOLS, chromium, node_command, postgres, prometheus
 
 
 def main() -> None:
@@ -23,7 +24,8 @@ def main() -> None:
     for package in NODE:
         node_command(package)
     _node("node24", NODE_24)
-    _postgres()
+    _package("postgresql", postgres.programs)
+    _package("chromium", chromium.program)
     prometheus.fetch()
     print(f"tool servers are ready in {TOOLS}")
 
@@ -51,15 +53,17 @@ def _node(folder: str, packages: tuple[str, ...]) -> None:
     stamp.write_text(repr(packages))
 
 
-def _postgres() -> None:
+def _package(name: str, find: Callable[[], object]) -> None:
+    """Install a package of the distribution, unless ``find`` finds what it brings."""
     try:
-        postgres.programs()
+        find()
     except FileNotFoundError:
         if os.geteuid() != 0 or not shutil.which("apt-get"):
             raise
-        print("installing PostgreSQL")
+        print(f"installing {name}")
         _run(["apt-get", "update", "-qq"])
-        _run(["apt-get", "install", "-y", "-qq", "--no-install-recommends", "postgresql"])
+        _run(["apt-get", "install", "-y", "-qq", "--no-install-recommends", name])
+        find()
 
 
 def _npm() -> list[str]:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, cast
 
 from gristmill.errors import NotFound, Refused
+from gristmill.guard.patience import Patience
 from gristmill.model import Json, Plan, PlannedCall
 from gristmill.store.base import Row, Store, Transaction, Value
 
@@ -19,10 +20,12 @@ TABLES = (
         plan TEXT NOT NULL, approved TEXT NOT NULL, decided_by TEXT, decided DOUBLE PRECISION)""",
     "CREATE INDEX IF NOT EXISTS approvals_root ON approvals (root)",
     "CREATE INDEX IF NOT EXISTS approvals_standing ON approvals (standing, created)",
+    "CREATE INDEX IF NOT EXISTS approvals_caller ON approvals (tenant, caller, created)",
 )
 _COLUMNS = "id, root, execution, session, caller, tenant, created, expires, standing, plan, approved, decided_by, decided"
 LOCAL = "local"
 """The one user of a gateway that knows no others: who asks and who approves are the same person then."""
+ENDLESS = Patience()
 STEP = 1e-3
 """Seconds between two decisions about one run, at least: their order must survive a clock that is set back."""
 
@@ -68,21 +71,28 @@ class Approvals:
 
     async def open(
         self, calls: Sequence[PlannedCall], *, root: str, execution: str, session: str | None, caller: str,
-        tenant: str = LOCAL, seconds: float, stopped: str | None = None,
+        tenant: str = LOCAL, seconds: float, stopped: str | None = None, patience: Patience = ENDLESS,
     ) -> Plan:  # fmt: skip
-        """Put a plan into the inbox; whatever the same run asked before is withdrawn, since it is asked anew here."""
+        """Put a plan into the inbox; whatever the same run asked before is withdrawn, since it is asked anew here.
+
+        Raises:
+            Busy: ``caller`` asks more than ``patience`` allows; nothing was changed.
+        """
         now = self._clock()
         plan = Plan(
             id=f"ap_{secrets.token_hex(12)}", execution=execution, calls=tuple(calls), expires=now + seconds, stopped=stopped
         )
         text = json.dumps(asdict(plan), separators=(",", ":"))
-        await self._store.write(
-            ("UPDATE approvals SET standing = 'expired' WHERE root = ? AND standing = 'pending'", (root,)),
-            (
+
+        def work(transaction: Transaction) -> None:
+            patience.check(transaction, root=root, caller=caller, tenant=tenant, now=now)
+            transaction.run("UPDATE approvals SET standing = 'expired' WHERE root = ? AND standing = 'pending'", root)
+            transaction.run(
                 f"INSERT INTO approvals ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, '[]', NULL, NULL)",  # noqa: S608
-                (plan.id, root, execution, session, caller, tenant, now, plan.expires, text),
-            ),
-        )
+                plan.id, root, execution, session, caller, tenant, now, plan.expires, text,
+            )  # fmt: skip
+
+        await self._store.change(work)
         return plan
 
     async def list(

@@ -6,6 +6,7 @@ from typing import Literal
 from gristmill.config_policy import PolicyConfig
 from gristmill.config_servers import RESERVED_NAMES
 from gristmill.errors import CallRefused
+from gristmill.guard.patience import Patience
 from gristmill.guard.rules import STRICTNESS, Rule, read_rules
 from gristmill.model import Decision, Effect, Tool, ToolCall
 
@@ -56,6 +57,11 @@ class Policy:
     def approval_seconds(self) -> float:
         """How long a question waits for its answer, and an approval for its use."""
         return self._config.approval_minutes * 60
+
+    @property
+    def patience(self) -> Patience:
+        """How much one caller may ask of people."""
+        return Patience(waiting=self._config.approvals_waiting, per_hour=self._config.approvals_per_hour)
 
     @property
     def weakened(self) -> tuple[str, ...]:

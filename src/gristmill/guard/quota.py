@@ -12,6 +12,7 @@ import msgspec
 
 from gristmill.config_quota import QuotaConfig, ServerQuota
 from gristmill.errors import LimitExceeded
+from gristmill.guard.turns import Turns
 from gristmill.model import Handler, Json, ToolCall, ToolResult
 
 MOST_BUCKETS = 10_000
@@ -26,6 +27,9 @@ UNMEASURED_BYTES = 1_000_000
 Clock = Callable[[], float]
 """Seconds that never run backwards, such as ``time.monotonic``."""
 
+Who = tuple[str, str]
+"""A tenant, and which of its sessions or callers; no two tenants share a bucket, whatever their names are."""
+
 
 @dataclass(slots=True)
 class _Bucket:
@@ -34,38 +38,38 @@ class _Bucket:
 
 
 class Buckets:
-    """One bucket per name. A bucket left alone for a minute is full again, so forgetting it forgets nothing."""
+    """One bucket for each. A bucket left alone for a minute is full again, so forgetting it forgets nothing."""
 
     def __init__(self, limit: str, clock: Clock) -> None:
         self._limit, self._clock = limit, clock
-        self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
+        self._buckets: OrderedDict[Who, _Bucket] = OrderedDict()
 
-    def take(self, name: str, amount: float, size: int) -> None:
-        """Take ``amount`` out of the bucket of ``name``, which holds ``size``; it may run into debt, and then refuses.
+    def take(self, who: Who, amount: float, size: int) -> None:
+        """Take ``amount`` out of the bucket of ``who``, which holds ``size``; it may run into debt, and then refuses.
 
         Raises:
             LimitExceeded: there is nothing left.
         """
-        bucket = self._filled(name, size)
+        bucket = self._filled(who, size)
         if bucket.level < min(amount, 1.0):
             seconds = (1.0 - bucket.level) * 60 / size
             raise LimitExceeded(
-                f"{name} has reached {self._limit} = {size:,}; try again in {seconds:.1f} s", limit=self._limit, value=size
+                f"{who[1]} has reached {self._limit} = {size:,}; try again in {seconds:.1f} s", limit=self._limit, value=size
             )
         bucket.level -= amount
 
-    def owe(self, name: str, amount: float, size: int) -> None:
+    def owe(self, who: Who, amount: float, size: int) -> None:
         """As ``take``, for what cannot be taken back: a debt that the next one meets."""
-        self._filled(name, size).level -= amount
+        self._filled(who, size).level -= amount
 
-    def _filled(self, name: str, size: int) -> _Bucket:
+    def _filled(self, who: Who, size: int) -> _Bucket:
         now = self._clock()
-        bucket = self._buckets.get(name)
+        bucket = self._buckets.get(who)
         if bucket is None:
             if len(self._buckets) >= MOST_BUCKETS:
                 self._buckets.popitem(last=False)
-            bucket = self._buckets[name] = _Bucket(level=float(size), at=now)
-        self._buckets.move_to_end(name)
+            bucket = self._buckets[who] = _Bucket(level=float(size), at=now)
+        self._buckets.move_to_end(who)
         bucket.level = min(float(size), bucket.level + max(0.0, now - bucket.at) * size / 60)
         bucket.at = now
         return bucket
@@ -75,7 +79,7 @@ class Buckets:
 class _Gate:
     """Lets ``places`` calls through at a time; ``users`` are those inside and waiting."""
 
-    places: anyio.Semaphore
+    places: Turns
     users: int = field(default=0)
 
 
@@ -96,7 +100,7 @@ class Quota:
             LimitExceeded: too many, too much, or too long a wait.
         """
         server = call.tool.partition(".")[0]
-        who = f"session {call.session}" if call.session is not None else f"caller {call.caller}"
+        who = (call.tenant, f"session {call.session}" if call.session is not None else f"caller {call.caller}")
         theirs = self._config.servers.get(server, _USUAL)
         self._count(who, server, theirs)
         self._weigh(who, call.arguments, call.positional)
@@ -107,43 +111,42 @@ class Quota:
             self._bytes.owe(who, _size(result.value), self._config.bytes_per_minute)
         return result
 
-    def _count(self, who: str, server: str, theirs: ServerQuota) -> None:
+    def _count(self, who: Who, server: str, theirs: ServerQuota) -> None:
         if self._config.session_calls_per_minute:
             self._sessions.take(who, 1, self._config.session_calls_per_minute)
         if size := _first(theirs.calls_per_minute, self._config.server_calls_per_minute):
-            self._servers.take(f"server {server[:80]}", 1, size)
+            self._servers.take(("", f"server {server[:80]}"), 1, size)
 
-    def _weigh(self, who: str, *arguments: Json) -> None:
+    def _weigh(self, who: Who, *arguments: Json) -> None:
         if self._config.bytes_per_minute:
             self._bytes.take(who, sum(map(_size, arguments)), self._config.bytes_per_minute)
 
     async def _in_turn(self, server: str, most: int, call: ToolCall, proceed: Handler) -> ToolResult:
-        gate = self._gates.get(server) or self._gates.setdefault(server, _Gate(anyio.Semaphore(most)))
+        gate = self._gates.get(server) or self._gates.setdefault(server, _Gate(Turns(most)))
         gate.users += 1
         try:
-            await self._enter(gate, server, most)
+            await self._enter(gate, server, most, call.tenant)
             try:
                 return await proceed(call)
             finally:
-                gate.places.release()
+                gate.places.leave()
         finally:
             gate.users -= 1
             if not gate.users and len(self._gates) > MOST_GATES:
                 self._gates.pop(server, None)
 
-    async def _enter(self, gate: _Gate, server: str, most: int) -> None:
-        try:
-            gate.places.acquire_nowait()
-        except anyio.WouldBlock:
-            with anyio.move_on_after(self._config.wait_seconds) as waiting:
-                await gate.places.acquire()
-            if waiting.cancelled_caught:
-                raise LimitExceeded(
-                    f"server {server[:80]} has {most} calls under way (quota.concurrent_calls), "
-                    f"and none ended within {self._config.wait_seconds:g} s",
-                    limit="quota.concurrent_calls",
-                    value=most,
-                ) from None
+    async def _enter(self, gate: _Gate, server: str, most: int, tenant: str) -> None:
+        if gate.places.take():
+            return
+        with anyio.move_on_after(self._config.wait_seconds) as waiting:
+            await gate.places.wait(tenant)
+        if waiting.cancelled_caught:
+            raise LimitExceeded(
+                f"server {server[:80]} has {most} calls under way (quota.concurrent_calls), "
+                f"and none ended within {self._config.wait_seconds:g} s",
+                limit="quota.concurrent_calls",
+                value=most,
+            )
 
 
 _USUAL = ServerQuota()

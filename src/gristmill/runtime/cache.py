@@ -12,12 +12,12 @@ from gristmill.runtime.run import Run
 ANSWERS = 1_000
 """Answers that are kept, of all sessions together; the one used longest ago goes first."""
 
-_Key = tuple[str, str, str]
+_Key = tuple[str, str, str, str]
 
 
 @dataclass(slots=True)
 class Cache:
-    """What is known, and what is being asked right now, by session or run, tool and arguments."""
+    """What is known, and what is being asked right now, by tenant, session or run, caller, tool and arguments."""
 
     clock: Callable[[], float] = time.monotonic
     hits: int = 0
@@ -90,7 +90,7 @@ class UseAgain:
             return await proceed(call)
         decision = self.run.decisions.get(call.id)
         seconds = decision.cache_seconds if decision else 0.0
-        key = (call.session or self.run.root, call.caller, self.run.key(call).hash)
+        key = (call.tenant, call.session or self.run.root, call.caller, self.run.key(call).hash)
         if seconds and (known := self.cache.get(key)) is not None:
             self.cache.hit()
             return known

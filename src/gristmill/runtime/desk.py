@@ -67,13 +67,18 @@ class Desk:
         return run.again(recorded, grants)
 
     async def ask(self, run: Run, report: Report) -> Plan:
-        """Put what waits into the inbox; the run can be resumed from there by anybody who knows its id."""
+        """Put what waits into the inbox; the run can be resumed from there by anybody who knows its id.
+
+        Raises:
+            Busy: people were asked enough by this caller; the run can be resumed later all the same.
+        """
         execution = run.execution
         self.note(run, "awaiting_approval")
         await self.store.flush()
         return await self.approvals.open(
             run.planned, root=run.root, execution=execution.id, session=execution.session, caller=execution.caller,
             tenant=execution.tenant, seconds=self.policy.approval_seconds, stopped=_stopped(run, report),
+            patience=self.policy.patience,
         )  # fmt: skip
 
     def dry_plan(self, run: Run, report: Report) -> Plan | None:

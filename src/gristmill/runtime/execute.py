@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
-from gristmill.errors import Refused
+from gristmill.errors import Busy, Refused
 from gristmill.events import Emit, ignore
 from gristmill.model import Execution, Outcome, Plan, Replay, Report
 from gristmill.runtime.direct import OneCall
@@ -66,12 +66,20 @@ async def _until_decided(rooms: Rooms, run: Run, way: _Way) -> tuple[Run, Report
     report, rounds = await _run(rooms, run, way), 0
     while run.waits:
         await rooms.differences(run, way.record)
-        plan, rounds = await rooms.desk.ask(run, report), rounds + 1
+        try:
+            plan, rounds = await rooms.desk.ask(run, report), rounds + 1
+        except Busy as busy:
+            return run, _not_asked(report, busy), None
         if way.approve is None or rounds == ROUNDS or not await _decided(rooms, plan, way.approve):
             return run, replace(report, status="awaiting_approval"), plan
         run = way.record.run = await rooms.desk.again(run)
         report = await _run(rooms, run, way)
     return run, report, rooms.desk.dry_plan(run, report)
+
+
+def _not_asked(report: Report, busy: Busy) -> Report:
+    """The end of a run that may not ask now; what it worked out rests on calls that were not made."""
+    return replace(report, status="limited", result=None, error=busy.message, error_type="LimitExceeded", limit=busy.limit)
 
 
 async def _decided(rooms: Rooms, plan: Plan, approve: Approve) -> bool:

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -90,8 +90,13 @@ def make_tokens(config: Config, wanted: dict[str, tuple[str, str, tuple[Scope, .
     return asyncio.run(make())
 
 
+LAUNCH = ("-m", "tests.e2e.http.launch")
+
+
 @contextmanager
-def start(state: Path, settings: str = SETTINGS, tokens: dict[str, str] | None = None) -> Generator[Service]:
+def start(
+    state: Path, settings: str = SETTINGS, tokens: dict[str, str] | None = None, command: Sequence[str] = LAUNCH
+) -> Generator[Service]:
     """Start the service over ``state``."""
     file = state / "gristmill.toml"
     file.write_text(settings)
@@ -99,7 +104,7 @@ def start(state: Path, settings: str = SETTINGS, tokens: dict[str, str] | None =
     made = make_tokens(config, TOKENS) if tokens is None else tokens
     environment = {**os.environ, "GRISTMILL_STORE__PATH": str(state), "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.e2e.http.launch", str(file)], cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True
+        [sys.executable, *command, str(file)], cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True
     )
     assert process.stderr is not None
     service: Service | None = None

@@ -1,27 +1,36 @@
 """MCP at ``/mcp`` of the service: the same wall, the same tokens, the same tenants."""
 
 import asyncio
+import json
 from typing import Any
 
 import httpx2 as httpx
 import pytest
 from mcp import Client
+from mcp.client import ClientRequestContext
 from mcp.client.streamable_http import streamable_http_client
+from mcp_types import ElicitRequestParams, ElicitResult
 
 from tests.e2e.http.conftest import Service
+from tests.e2e.http.test_tenants import SEND
 
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 ACCEPT = {"Accept": "application/json, text/event-stream"}
 
 
-def call(service: Service, who: str, tool: str, arguments: dict[str, Any]) -> str:
+async def yes(_context: ClientRequestContext, _asked: ElicitRequestParams) -> ElicitResult:
+    """A client that agrees to everything."""
+    return ElicitResult(action="accept", content={"approve": "all"})
+
+
+def call(service: Service, who: str | None, tool: str, arguments: dict[str, Any], **options: Any) -> str:
     """What a tool answers over MCP, as JSON text."""
 
     async def run() -> str:
-        headers = {"Authorization": f"Bearer {service.tokens[who]}"}
+        headers = {"Authorization": f"Bearer {service.tokens[who]}"} if who else {}
         async with (
             httpx.AsyncClient(headers=headers, timeout=60) as http,
-            Client(streamable_http_client(f"{service.url}/mcp", http_client=http)) as client,
+            Client(streamable_http_client(f"{service.url}/mcp", http_client=http), **options) as client,
         ):
             return (await client.call_tool(tool, arguments)).model_dump_json()
 
@@ -46,3 +55,14 @@ def test_mcp_stands_behind_the_same_wall(service: Service) -> None:
         assert client.post("/mcp", json=PING, headers={"Origin": "https://evil.example"}).status_code == 403
     with service.client("reader", headers=ACCEPT) as client:
         assert client.post("/mcp", json=PING).json()["rule"] == "scope"
+
+
+@pytest.mark.requirement("T48")
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+def test_a_client_that_agrees_to_everything_approves_nothing_without_the_scope(service: Service, mode: str) -> None:
+    letter = f"{mode} letter"
+    for who in ("ann", None):
+        told = call(service, who, "execute_code", {"code": SEND.replace("carl", letter)}, elicitation_callback=yes, mode=mode)
+        assert json.loads(told)["structured_content"]["status"] == "awaiting_approval"
+    told = call(service, "ann_both", "execute_code", {"code": SEND.replace("carl", letter)}, elicitation_callback=yes, mode=mode)
+    assert json.loads(told)["structured_content"]["result"] == {"sent": letter, "times": 1}

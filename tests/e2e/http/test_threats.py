@@ -3,11 +3,16 @@
 import gzip
 import json
 import socket
+import threading
 from typing import Any
 
 import pytest
+import websockets.sync.client
+from websockets.exceptions import ConnectionClosed
+from websockets.frames import CloseCode
 
 from tests.e2e.http.conftest import SETTINGS, Service, Start
+from tests.e2e.http.test_mcp import call
 
 GOOD = {"code": "1"}
 
@@ -138,6 +143,37 @@ def test_whoever_sends_headers_or_bodies_too_slowly_is_hung_up_on(service: Servi
         assert slow.recv(100).startswith(b"HTTP/1.1 408")
 
 
+@pytest.mark.requirement("T44")
+def test_a_message_that_is_too_large_ends_its_socket_and_nothing_else(service: Service) -> None:
+    headers = {"Authorization": f"Bearer {service.tokens['ann']}"}
+    with websockets.sync.client.connect(service.url.replace("http", "ws") + "/ws", additional_headers=headers) as socket_:
+        socket_.send(json.dumps({"type": "execute", "code": "#" * 300_000}))
+        with pytest.raises(ConnectionClosed) as closed:
+            socket_.recv(timeout=30)
+    assert closed.value.rcvd is not None
+    assert closed.value.rcvd.code == CloseCode.MESSAGE_TOO_BIG
+    with service.client("ann") as client:
+        assert client.post("/execute", json=GOOD).status_code == 200
+
+
+@pytest.mark.requirement("T44")
+def test_past_so_many_connections_further_ones_are_told_so_until_some_end(starting: Start) -> None:
+    with starting(SETTINGS.replace("request_seconds = 3.0", "request_seconds = 60.0") + "connections = 3\n") as service:
+        idle = [socket.create_connection(service.address, timeout=30) for _ in range(3)]
+        with service.client() as client:
+            assert client.get("/health").status_code == 503
+        for one in idle:
+            one.close()
+        while status(service) == 503:
+            pass  # that they are gone is heard a moment later
+        assert status(service) == 200
+
+
+def status(service: Service) -> int:
+    with service.client(headers={"Connection": "close"}) as client:
+        return client.get("/health").status_code
+
+
 @pytest.mark.requirement("T45")
 def test_too_many_at_once_are_told_when_to_come_again(starting: Start) -> None:
     settings = SETTINGS.replace("concurrency = 4", "concurrency = 1") + "waiting = 0\n"
@@ -161,6 +197,40 @@ def test_requests_in_a_minute_are_limited_per_tenant(starting: Start) -> None:
             assert client.get("/tools").status_code == 200
     assert statuses == [200] * 5 + [429] * 2
     assert 1 <= int(late.headers["retry-after"]) <= 12
+
+
+FLOOD = SETTINGS.replace("concurrency = 4", "concurrency = 1").replace('ask = ["crm.send"]', 'allow = ["crm.send"]')
+HELD = "import os, time\nwhile not os.path.exists('go'): time.sleep(0.01)"
+COUNTED = {"code": "from servers.crm import send\nsend('everybody')['times']"}  # the how manieth call of all tenants it is
+
+
+@pytest.mark.requirement("T45")
+def test_a_tenant_that_floods_the_service_delays_another_by_one_turn_and_not_by_its_queue(starting: Start) -> None:
+    with starting(FLOOD) as service, service.client("ann") as noisy, service.client("eve") as quiet:
+        noisy.post("/sessions", json={"name": "held"})
+        first = noisy.post("/execute", json={"code": HELD, "session": "held", "background": True}).json()["id"]
+        wait_until_called(noisy, first)
+        flood = [noisy.post("/execute", json={**COUNTED, "background": True}).json()["id"] for _ in range(10)]
+        agents = [threading.Thread(target=call, args=(service, "ann", "execute_code", COUNTED)) for _ in range(3)]
+        for agent in agents:
+            agent.start()
+        while len(noisy.get("/executions", params={"status": "running"}).json()["executions"]) < 14:
+            pass  # over MCP it takes longer to be in the line
+        late = quiet.post("/execute", json={**COUNTED, "background": True}).json()["id"]
+        noisy.put("/sessions/held/files/go", content=b"").raise_for_status()
+        place = outcome(quiet, late)["result"]
+        places = [outcome(noisy, one)["result"] for one in flood]
+        for agent in agents:
+            agent.join(60)
+        last = outcome(quiet, quiet.post("/execute", json={**COUNTED, "background": True}).json()["id"])["result"]
+    assert place <= 2, "one execution of the flood may have been granted before"
+    assert (len({place, *places}), last) == (11, 15), "and nobody was forgotten"
+
+
+def outcome(client: Any, execution: str) -> dict[str, Any]:
+    """What the execution came to; its events end when it does."""
+    client.get(f"/executions/{execution}/events")
+    return client.get(f"/executions/{execution}").json()["outcome"]
 
 
 def wait_until_called(client: Any, execution: str) -> None:

@@ -23,8 +23,10 @@ def made(clock: Clock | None = None, **config: Any) -> Quota:
     return Quota(QuotaConfig.model_validate(config), clock or Clock())
 
 
-def call(tool: str = "crm.get", session: str | None = "s", caller: str = "local", **arguments: Any) -> ToolCall:
-    return ToolCall(id=1, tool=tool, arguments=arguments, session=session, caller=caller)
+def call(
+    tool: str = "crm.get", session: str | None = "s", caller: str = "local", tenant: str = "local", **arguments: Any
+) -> ToolCall:
+    return ToolCall(id=1, tool=tool, arguments=arguments, session=session, caller=caller, tenant=tenant)
 
 
 async def answer(_call: ToolCall) -> ToolResult:
@@ -77,6 +79,67 @@ def test_sessions_do_not_share_and_calls_without_one_count_for_their_caller() ->
     for sent in (call(session="a"), call(session="b"), call(session=None, caller="bob"), call(session=None, caller="ann")):
         send(layer, sent)
     refused(layer, call(session=None, caller="bob"))
+
+
+@pytest.mark.requirement("T45", "T46")
+@pytest.mark.parametrize("session", ["main", None])
+def test_tenants_whose_sessions_or_callers_have_the_same_name_do_not_share(session: str | None) -> None:
+    layer = made(session_calls_per_minute=1, bytes_per_minute=1_000_000)
+    for tenant in ("acme", "evil"):
+        send(layer, call(session=session, caller="ann", tenant=tenant))
+    assert refused(layer, call(session=session, caller="ann", tenant="evil")) == "quota.session_calls_per_minute"
+
+
+@pytest.mark.requirement("T45")
+def test_a_thousand_calls_of_one_tenant_delay_another_by_one() -> None:
+    served: list[str] = []
+
+    async def run() -> None:
+        layer, go_on = made(concurrent_calls=1), anyio.Event()
+
+        async def note(sent: ToolCall) -> ToolResult:
+            served.append(sent.tenant)
+            await go_on.wait()
+            return ToolResult(value=None)
+
+        with anyio.fail_after(30):
+            async with anyio.create_task_group() as group:
+                for tenant in ("noisy",) * 1_000 + ("quiet",) * 3:
+                    group.start_soon(layer, call(tenant=tenant), note)
+                await anyio.wait_all_tasks_blocked()
+                go_on.set()
+
+    anyio.run(run)
+    assert len(served) == 1_003
+    assert [place for place, tenant in enumerate(served) if tenant == "quiet"] == [2, 4, 6]
+
+
+@pytest.mark.requirement("T45")
+def test_whoever_gives_up_in_the_line_keeps_nobody_waiting() -> None:
+    async def run() -> list[str]:
+        layer, go_on, served = made(concurrent_calls=1), anyio.Event(), list[str]()
+
+        async def note(sent: ToolCall) -> ToolResult:
+            served.append(sent.tenant)
+            await go_on.wait()
+            return ToolResult(value=None)
+
+        with anyio.fail_after(30):
+            async with anyio.create_task_group() as group:
+                group.start_soon(layer, call(tenant="first"), note)
+                await anyio.wait_all_tasks_blocked()
+                async with anyio.create_task_group() as leaving:
+                    leaving.start_soon(layer, call(tenant="gone"), note)
+                    leaving.start_soon(layer, call(tenant="called and gone"), note)
+                    await anyio.wait_all_tasks_blocked()
+                    leaving.cancel_scope.cancel()
+                    go_on.set()
+                group.start_soon(layer, call(tenant="last"), note)
+            await layer(call(tenant="later"), note)
+            assert layer._gates["crm"].users == 0  # pyright: ignore[reportPrivateUsage]
+        return served
+
+    assert anyio.run(run) == ["first", "last", "later"]
 
 
 def test_a_server_is_spared_whoever_calls() -> None:

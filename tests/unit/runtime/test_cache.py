@@ -30,13 +30,13 @@ class Server:
         return ToolResult(value=self.asked)
 
 
-def _layer(cache: Cache, seconds: float = 0.0, session: str = "s") -> Any:
-    run = Run(execution=Execution(id="e", code="", session=session), root="e")
+def _layer(cache: Cache, seconds: float = 0.0, session: str = "s", tenant: str = "local") -> Any:
+    run = Run(execution=Execution(id="e", code="", session=session, tenant=tenant), root="e")
     layer = UseAgain(run, cache)
 
     async def call(server: Server, tool: str = "r.find", number: int = 1, **arguments: Any) -> Any:
         run.decisions[number] = Decision(effect="allow", rule="", cache_seconds=seconds, read_only=tool.startswith("r."))
-        return (await layer(ToolCall(id=number, tool=tool, arguments=arguments, session=session), server)).value
+        return (await layer(ToolCall(id=number, tool=tool, arguments=arguments, session=session, tenant=tenant), server)).value
 
     return call
 
@@ -105,6 +105,26 @@ def test_another_session_gets_its_own_answer() -> None:
         server, cache = Server(), Cache()
         server.go.set()
         assert [await _layer(cache, 60, "a")(server, q=1), await _layer(cache, 60, "b")(server, q=1)] == [1, 2]
+
+    asyncio.run(test())
+
+
+@pytest.mark.requirement("T46")
+def test_a_tenant_never_gets_the_answer_of_another_whatever_its_session_and_caller_are_called() -> None:
+    async def test() -> None:
+        server, cache = Server(), Cache()
+        acme, evil = (_layer(cache, 60, tenant=tenant) for tenant in ("acme", "evil"))
+        under_way = asyncio.create_task(_answered(acme(server, q=1), evil(server, q=1)))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        server.go.set()
+        await under_way
+        assert server.asked == 2
+        await acme(server, number=2, q=2)
+        await evil(server, number=2, q=2)
+        assert server.asked == 4
+        await evil(server, number=3, q=2)
+        assert server.asked == 4
 
     asyncio.run(test())
 

@@ -43,6 +43,7 @@ async def begin(door: Door, who: Principal, asked: ExecuteRequest, *, key: str |
         door.runs.drop(run)
         raise
     run.task = asyncio.create_task(_whole(door, run, asked, ticket, is_keyed=key is not None))
+    run.task.add_done_callback(lambda _: door.lanes.leave(ticket))  # it may have ended before its turn
     run.task.add_done_callback(lambda _: _over(door, run))
     return run, False
 

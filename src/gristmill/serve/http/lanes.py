@@ -29,6 +29,7 @@ class Ticket:
 
     tenant: str
     granted: "asyncio.Future[None]" = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    is_over: bool = False
 
 
 class Lanes:
@@ -76,7 +77,29 @@ class Lanes:
             await self._wait(ticket)
             yield
         finally:
-            self._leave(ticket)
+            self.leave(ticket)
+
+    def leave(self, ticket: Ticket) -> None:
+        """Give up the ticket, wherever it is; for those that may never come to their ``turn``. Once more does nothing."""
+        if not ticket.is_over:
+            ticket.is_over = True
+            self._free(ticket)
+
+    @asynccontextmanager
+    async def away(self, ticket: Ticket) -> AsyncGenerator[None]:
+        """Give the place of ``ticket`` to others while a person thinks, and wait for it again afterwards.
+
+        Whose turn does not come in time goes on without: the answer of a person is not thrown away for it.
+        """
+        self._free(ticket)
+        ticket.granted = asyncio.get_running_loop().create_future()
+        yield
+        self._queues.setdefault(ticket.tenant, deque()).append(ticket)
+        self._grant()
+        try:
+            await self._wait(ticket)
+        except Busy:
+            self._free(ticket)
 
     async def _wait(self, ticket: Ticket) -> None:
         if ticket.granted.done():
@@ -90,7 +113,7 @@ class Lanes:
                 f"no place was free for {seconds:g} seconds", limit="serve.waiting_seconds", value=seconds, retry_after=5.0
             ) from None
 
-    def _leave(self, ticket: Ticket) -> None:
+    def _free(self, ticket: Ticket) -> None:
         if ticket.granted.done() and not ticket.granted.cancelled():
             self._running[ticket.tenant] -= 1
             if not self._running[ticket.tenant]:

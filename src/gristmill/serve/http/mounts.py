@@ -72,6 +72,7 @@ class Guarded:
             await answer(error)(scope, receive, send)
             return
         scope["gristmill.caller"], scope["gristmill.tenant"] = who.caller, who.tenant
+        scope["gristmill.approves"] = "approve" in who.scopes
         await self._app(scope, receive, send)
 
 

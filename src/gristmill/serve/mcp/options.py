@@ -8,6 +8,7 @@ from mcp_types import ElicitRequestFormParams
 
 from gristmill.model import Plan
 from gristmill.serve.mcp.approvals import SCHEMA, approved, question
+from gristmill.serve.mcp.approver import may_approve
 from gristmill.serve.mcp.asking import AskClient, Ctx, can_visit
 from gristmill.serve.mcp.progress import Progress, Report
 from gristmill.serve.mcp.questions import passed_on
@@ -28,7 +29,8 @@ async def with_options(
     if run.session:
         options["session"] = run.session.name
     if ask:
-        options["approve"] = _approver(ask)
+        if may_approve(ctx):
+            options["approve"] = _approver(ask)
         if ctx and runtime.can_ask:
             options["ask"] = passed_on(ask, pages=can_visit(ctx))
     if ctx is None or not (run.is_task or _may_want_progress(door, ctx)):

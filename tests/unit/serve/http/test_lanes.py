@@ -93,6 +93,85 @@ def test_whoever_gives_up_waiting_frees_the_place_for_the_next() -> None:
     asyncio.run(play())
 
 
+def test_a_ticket_that_is_never_used_is_given_up_once() -> None:
+    async def play() -> None:
+        rooms = lanes()
+        first, second = rooms.enter("a"), rooms.enter("a")
+        for _ in range(2):
+            rooms.leave(first)
+        assert rooms.standing("a") == (1, 0)
+        async with rooms.turn(second):
+            pass
+        rooms.leave(second)
+        assert (rooms.standing("a"), rooms.running) == ((0, 0), 0)
+
+    asyncio.run(play())
+
+
+@pytest.mark.requirement("T45")
+def test_whoever_waits_for_a_person_keeps_nobody_waiting_and_gets_a_place_again() -> None:
+    async def play() -> list[str]:
+        rooms, told, answered = lanes(), list[str](), asyncio.Event()
+
+        async def asking() -> None:
+            ticket = tickets.pop(0)
+            async with rooms.turn(ticket):
+                async with rooms.away(ticket):
+                    told.append("asked")
+                    await answered.wait()
+                told.append("goes on")
+                assert rooms.standing("a") == (1, 0)
+
+        async def other() -> None:
+            async with rooms.turn(tickets.pop(0)):
+                told.append("other")
+                answered.set()
+                await asyncio.sleep(0)
+                assert rooms.running == 1
+
+        tickets = [rooms.enter("a"), rooms.enter("b")]
+        async with asyncio.timeout(5):
+            await asyncio.gather(asking(), other())
+        assert rooms.running == 0
+        return told
+
+    assert asyncio.run(play()) == ["asked", "other", "goes on"]
+
+
+def test_whoever_never_answers_leaves_no_place_behind() -> None:
+    async def play() -> None:
+        rooms = lanes()
+        ticket = rooms.enter("a")
+
+        async def asking() -> None:
+            async with rooms.turn(ticket), rooms.away(ticket):
+                await asyncio.Event().wait()
+
+        task = asyncio.create_task(asking())
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        assert (rooms.standing("a"), rooms.running) == ((0, 0), 0)
+        async with asyncio.timeout(5), rooms.turn(rooms.enter("a")):
+            pass
+
+    asyncio.run(play())
+
+
+def test_a_place_that_does_not_come_in_time_does_not_cost_the_answer_of_a_person() -> None:
+    async def play() -> None:
+        rooms = lanes(seconds=0.01)
+        ticket, blocker = rooms.enter("a"), rooms.enter("b")
+        async with rooms.turn(ticket):
+            async with rooms.away(ticket):
+                await blocker.granted
+            assert rooms.standing("a") == (0, 0)
+        rooms.leave(blocker)
+        assert rooms.running == 0
+
+    asyncio.run(play())
+
+
 def test_a_bucket_refills_steadily() -> None:
     now = [0.0]
     rates = Rates(60, clock=lambda: now[0])
