@@ -202,3 +202,5 @@ async def test_searches_are_on_record_and_in_the_accounts(home: Path) -> None:
         by_model, by_code = history.searches
         assert (by_model.in_code, by_model.answer_tokens > 0, by_code.in_code, by_code.answer_tokens) == (False, True, True, 0)
         assert (await runtime.stats(tenant="two")).searches == 0
+        # Whoever asks what the definitions cost gets one answer, from the accounts and from the catalogue.
+        assert stats.definition_tokens == sum((await runtime.definition_tokens()).values()) > 0

@@ -138,6 +138,12 @@ def definition(tool: Tool) -> dict[str, Json]:
     }
 
 
+def told(tool: Tool) -> str:
+    """What a client puts into a model's context for the tool, as compact JSON: no result types, no annotations."""
+    definition = {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
+    return json.dumps(definition, separators=(",", ":"), ensure_ascii=False)
+
+
 def definition_hash(tool: Tool) -> str:
     """SHA-256 of the definition: the order of keys does not count, except that of the parameters."""
     properties = tool.input_schema.get("properties")

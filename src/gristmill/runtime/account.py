@@ -1,12 +1,11 @@
 """What an execution cost in tokens, counted with a real tokenizer behind its back: answers do not wait for it."""
 
 import asyncio
-import json
 import logging
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 
-from gristmill.catalog.catalog import Catalog, definition
+from gristmill.catalog.catalog import Catalog, told
 from gristmill.ledger.counting import count_tokens
 from gristmill.ledger.records import CallRecord, ExecutionRecord, SearchRecord
 from gristmill.ledger.savings import saved_once
@@ -130,7 +129,7 @@ class Accounts:
         catalog = self._catalog()
         if self._definitions[0] == catalog.version:
             return
-        tokens = {tool.key: count(json.dumps(definition(tool), separators=(",", ":"))) for tool in catalog}
+        tokens = {tool.key: count(told(tool)) for tool in catalog}
         self._spent.defined(tokens)
         self._definitions = (catalog.version, sum(tokens.values()))
 

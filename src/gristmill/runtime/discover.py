@@ -1,7 +1,6 @@
 """Finding tools: search, list, describe, and how the servers are. Answers from the snapshot; no server is asked."""
 
 import asyncio
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -9,7 +8,7 @@ from typing import Literal
 
 import anyio
 
-from gristmill.catalog.catalog import Catalog
+from gristmill.catalog.catalog import Catalog, told
 from gristmill.catalog.found import DetailLevel, Hit, ServerSummary
 from gristmill.catalog.near import near_names
 from gristmill.catalog.outline import python_text, signature_line, type_lines, typescript_text
@@ -253,12 +252,7 @@ def _writing(searchable: Searchable, with_skills: Catalog, learned: Mapping[str,
 
 def _count_definitions(catalog: Catalog) -> dict[str, int]:
     count = _counter()
-    tokens: dict[str, int] = {}
-    for tool in catalog:
-        # As a client would put it into a model's context.
-        told = {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
-        tokens[tool.key] = count(json.dumps(told, ensure_ascii=False))
-    return tokens
+    return {tool.key: count(told(tool)) for tool in catalog}
 
 
 def _counter() -> Count:
