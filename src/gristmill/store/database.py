@@ -210,7 +210,14 @@ class Database:
 
     def _make_tables(self, transaction: Transaction) -> None:
         for statement in self._tables:
-            transaction.run(statement)
+            try:
+                transaction.run(statement)
+            except self._driver.failures as error:
+                if "no such column" not in (reason := self._driver.reason(error)) and "does not exist" not in reason:
+                    raise
+                raise StoreUnavailable(
+                    f"its tables were made by another version of Gristmill ({reason}): use that version, or move the store away"
+                ) from None
 
     def _serve(self, jobs: "queue.Queue[_Job | None]", writes: bool) -> None:
         connection: Any = None
