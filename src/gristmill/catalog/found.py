@@ -1,9 +1,9 @@
 """What a search answers with, as values. Apart from the index, so that naming them loads no arrays."""
 
-from dataclasses import dataclass
 from typing import Literal
 
 from gristmill.model import Tool
+from gristmill.values import dataclass
 
 DetailLevel = Literal["name_only", "with_description", "full"]
 

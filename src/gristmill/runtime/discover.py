@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Literal
 
 import anyio
@@ -24,6 +24,7 @@ from gristmill.runtime.library import Library, Searchable
 from gristmill.runtime.skill_search import among_skills, by_words
 from gristmill.shaping.tokens import Count, token_counter
 from gristmill.upstream.base import State, Upstreams
+from gristmill.values import dataclass
 
 Language = Literal["python", "typescript"]
 

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from gristmill.sandbox.linux import cgroups, tree
 from gristmill.sandbox.output import Output
 from gristmill.sandbox.plan import SCRATCH, WORKSPACES, JailSpec, plan, requested
 from gristmill.sandbox.template import Template, TemplateOrder
+from gristmill.values import dataclass
 
 SPAWN_SECONDS = 30.0
 FIRST_CALL_SECONDS = 0.05

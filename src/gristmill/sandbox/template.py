@@ -7,7 +7,7 @@ import os
 import socket
 import subprocess
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from gristmill.model import Isolation
 from gristmill.sandbox import layout
 from gristmill.sandbox.linux import filters
 from gristmill.sandbox.plan import Plan, Step
+from gristmill.values import dataclass
 
 LAUNCHER = Path(__file__).parent / "linux" / "launch.py"
 START_SECONDS, STOP_SECONDS = 60.0, 5.0
