@@ -7,6 +7,9 @@ from gristmill.values import dataclass
 
 DetailLevel = Literal["name_only", "with_description", "full"]
 
+BUDGET_TOKENS = 1_200
+"""What the text of a search's answer may cost, unless the caller says."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:

@@ -10,11 +10,11 @@ from typing import Literal
 import anyio
 
 from gristmill.catalog.catalog import Catalog
-from gristmill.catalog.found import DetailLevel, Hit, ServerSummary
+from gristmill.catalog.found import BUDGET_TOKENS, DetailLevel, Hit, ServerSummary
 from gristmill.catalog.near import near_names
 from gristmill.catalog.outline import python_text, signature_line, type_lines, typescript_text
 from gristmill.catalog.pins import Change
-from gristmill.catalog.render import BUDGET_TOKENS, SKILLS, Writing, bytes_per_three, one_line, render
+from gristmill.catalog.render import SKILLS, Writing, bytes_per_three, one_line, render
 from gristmill.catalog.scan import Finding
 from gristmill.catalog.stubs import LearnedResult
 from gristmill.errors import NotFound
