@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gristmill.catalog.found import BUDGET_TOKENS
-from gristmill.config import Config, load_config
 from gristmill.errors import ConfigError, Error, Refused, UnknownSession
 from gristmill.events import Emit, ignore
 from gristmill.model import Execution, Limits
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from gristmill.catalog.found import DetailLevel, ServerSummary
     from gristmill.catalog.pins import Change
     from gristmill.catalog.scan import Finding
+    from gristmill.config import Config
     from gristmill.guard.approvals import Approvals
     from gristmill.ledger.audit import Audit
     from gristmill.ledger.metrics import NoMetrics
@@ -90,14 +90,18 @@ class Runtime:
             ConfigError: the configuration cannot be used.
             SandboxUnavailable: the promised isolation cannot be had; nothing was started.
         """
-        from gristmill.runtime.sandboxes import starting
+        from gristmill.sandbox.keeper import Keeper
 
-        settings = config if isinstance(config, Config) else load_config(config)
-        async with starting(settings) as sandboxes:
-            from gristmill.runtime.build import open_rooms  # while the sandbox starts beside us
+        with Keeper() as keeper:
+            from gristmill.config import Config, load_config  # all these while the keeper, then the template start beside us
+            from gristmill.runtime.sandboxes import starting
 
-            async with open_rooms(settings, tools or {}, sandboxes, emit=emit, ask=ask, serving=serving) as rooms:
-                yield Runtime(rooms)
+            settings = config if isinstance(config, Config) else load_config(config)
+            async with starting(settings, keeper) as sandboxes:
+                from gristmill.runtime.build import open_rooms
+
+                async with open_rooms(settings, tools or {}, sandboxes, emit=emit, ask=ask, serving=serving) as rooms:
+                    yield Runtime(rooms)
 
     @property
     def config(self) -> Config:

@@ -9,6 +9,7 @@ from gristmill.errors import SandboxUnavailable
 from gristmill.model import Isolation
 from gristmill.runtime.folders import state_folder
 from gristmill.sandbox.base import Pool
+from gristmill.sandbox.keeper import Keeper
 from gristmill.sandbox.kept import KeepRules, Kept
 from gristmill.sandbox.packages import site_of
 from gristmill.sandbox.plan import Plan, plan
@@ -21,12 +22,12 @@ OpenSandboxes = Callable[[Config], AbstractAsyncContextManager[tuple[Pool, Kept]
 
 
 @asynccontextmanager
-async def starting(config: Config) -> AsyncGenerator[OpenSandboxes]:
+async def starting(config: Config, keeper: Keeper | None = None) -> AsyncGenerator[OpenSandboxes]:
     """Begin to start the sandboxes of ``config``, whatever else the caller does meanwhile; yields how to open them.
 
     Their template gets ready in a process of its own: a caller who loads modules on another core loses no time.
     """
-    opening = asyncio.create_task(open_pool(config))
+    opening = asyncio.create_task(open_pool(config, keeper))
     await asyncio.sleep(0)  # the task goes up to its first wait, and by then the template's process runs
     try:
         yield lambda _: _opened(opening, config.sandbox)
@@ -62,8 +63,8 @@ async def _opened(opening: "asyncio.Task[LinuxPool]", rules: SandboxConfig) -> A
         await pool.close()
 
 
-async def open_pool(config: Config) -> LinuxPool:
-    """The pool that ``config`` asks for, at the level it asks for.
+async def open_pool(config: Config, keeper: Keeper | None = None) -> LinuxPool:
+    """The pool that ``config`` asks for, at the level it asks for; its first template comes from ``keeper``, if given.
 
     Raises:
         SandboxUnavailable: that level cannot be had here.
@@ -71,10 +72,10 @@ async def open_pool(config: Config) -> LinuxPool:
     options = pool_options(config)
     if config.sandbox.isolation == "auto":
         offer = await asyncio.to_thread(probe)
-        return await LinuxPool.open(options, choose(offer))
+        return await LinuxPool.open(options, choose(offer), keeper)
     try:
         # Launching is the truest probe, and the fastest: why it failed is asked only when it did.
-        return await LinuxPool.open(options, config.sandbox.isolation)
+        return await LinuxPool.open(options, config.sandbox.isolation, keeper)
     except SandboxUnavailable as error:
         offer = await asyncio.to_thread(probe)
         if config.sandbox.isolation in offer.levels:

@@ -21,6 +21,7 @@ from gristmill.sandbox.base import same_seal
 from gristmill.sandbox.disk import DiskWatch
 from gristmill.sandbox.family import Family
 from gristmill.sandbox.jail import Handles, Jail
+from gristmill.sandbox.keeper import Keeper
 from gristmill.sandbox.linux import cgroups, tree
 from gristmill.sandbox.output import Output
 from gristmill.sandbox.plan import SCRATCH, WORKSPACES, JailSpec, plan, requested
@@ -74,8 +75,8 @@ class LinuxPool:
         self._porter = ThreadPoolExecutor(1, "gristmill-porter")
 
     @classmethod
-    async def open(cls, options: PoolOptions, level: Isolation) -> "LinuxPool":
-        """Start the template and fill the pool.
+    async def open(cls, options: PoolOptions, level: Isolation, keeper: Keeper | None = None) -> "LinuxPool":
+        """Start the template, from ``keeper`` if there is one already, and fill the pool.
 
         Raises:
             SandboxUnavailable: a step towards ``level`` failed; the message names it.
@@ -83,7 +84,7 @@ class LinuxPool:
         pool = cls(options, level)
         try:
             pool._prepare_cgroups()
-            pool._launched = Template.launch(pool._order())  # before any wait: whoever opens us has more to do meanwhile
+            pool._launched = Template.launch(pool._order(), keeper)  # before any wait: whoever opens us has more to do meanwhile
             await asyncio.to_thread(_clear_scratch, options.scratch)
             # The first child is the proof: what only a child's steps ask of the kernel must fail here, not at the first run.
             # It does not rehearse, since the first caller may be waiting for it.

@@ -8,19 +8,17 @@ import socket
 import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, field
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from gristmill.errors import SandboxCrashed, SandboxUnavailable
 from gristmill.model import Isolation
-from gristmill.sandbox import layout
+from gristmill.sandbox.keeper import Keeper
 from gristmill.sandbox.linux import filters
 from gristmill.sandbox.plan import Plan, Step
 from gristmill.values import dataclass
 
-LAUNCHER = Path(__file__).parent / "linux" / "launch.py"
 START_SECONDS, STOP_SECONDS = 60.0, 5.0
 MESSAGE_BYTES = 1 << 16
 
@@ -69,21 +67,20 @@ class Template:
         self._loop.add_reader(control.fileno(), self._readable)
 
     @classmethod
-    def launch(cls, order: TemplateOrder) -> "Template":
-        """Start its process; it gets ready by itself, on another core if there is one."""
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        ours.setblocking(False)
-        command = [layout.executable(), "-I", "-S", "-B", str(LAUNCHER), str(theirs.fileno()), str(os.getpid())]
-        with theirs:
-            # An empty environment: what the launcher was given could be read in /proc for as long as it lives.
-            keeper = subprocess.Popen(
-                command, env={}, cwd="/", pass_fds=[theirs.fileno()], start_new_session=True,
-                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            )  # fmt: skip
-        template = cls(ours, keeper)
+    def launch(cls, order: TemplateOrder, keeper: Keeper | None = None) -> "Template":
+        """Order it from ``keeper``, or from a new one; it gets ready by itself, on another core if there is one."""
+        ours, process = (keeper or Keeper()).take()
+        template = cls(ours, process)
+        try:
+            template._order(order)
+        except OSError:
+            template._gone("the sandbox's keeper ended")
+        return template
+
+    def _order(self, order: TemplateOrder) -> None:
+        ours = self._control
         ours.send(json.dumps({"steps": _steps(order.plan.template), "cgroups": order.cgroups}).encode())
         ours.send(json.dumps(_template_order(order)).encode())
-        return template
 
     async def ready(self) -> None:
         """Wait until it can fork.
