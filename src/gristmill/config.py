@@ -74,7 +74,7 @@ class LimitsConfig(Section):
 
     def values(self) -> Limits:
         """The same as the value that the rooms speak of."""
-        return Limits(**self.model_dump())
+        return Limits(**dict(self))  # `model_dump` would build a serializer for this section first
 
 
 class SandboxConfig(Section):

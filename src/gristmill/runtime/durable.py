@@ -103,5 +103,5 @@ async def open_durable(config: Config, clock: Callable[[], float] = time.time) -
 
 def findings(mask: MaskConfig, literals: frozenset[str] = frozenset()) -> Findings:
     """What is looked for."""
-    kinds = frozenset(name for name, wanted in mask.kinds.model_dump().items() if wanted)
+    kinds = frozenset(name for name, wanted in mask.kinds if wanted)
     return Findings(kinds=kinds, patterns=mask.patterns, names=mask.names, allow=mask.allow, literals=literals)

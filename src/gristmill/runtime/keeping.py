@@ -104,7 +104,7 @@ def keeping_over(store: Store, config: Config, key: bytes) -> Keeping:
             forget=_forget,
         ),
         values=KeyValues(store, KeyValueRules(bytes=kept.kv_bytes, keys=kept.kv_keys)),
-        skills=Skills(store, SkillRules(**learnt.model_dump()), key),
+        skills=Skills(store, SkillRules(**dict(learnt)), key),
         workspaces=spaces,
         quota=quota_of(config.sandbox.limits.values()),
         sources=Sources(store, time.time),
