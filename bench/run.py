@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -19,6 +19,9 @@ from bench.table import print_table
 NOT_THEIRS = {figure.name for figure in FIGURES if figure.against}
 OURS_ONLY = {"cold", "cold_pandas"}
 """Timed from outside, a new process each."""
+IN_MEMORY = {"child_mb", "runtime_mb"}
+"""Measured in a process of their own: what earlier figures left behind there (thousands of tools, a thousand callers) is not
+what a runtime takes."""
 PEER_SECONDS = 1_800
 Progress = Callable[[str], None]
 
@@ -34,18 +37,18 @@ class Bench:
         install.pandas(self._progress)
         self._document["peers"][OURS] = {"title": "gristmill", "notes": "full CPython in a kernel sandbox"}
         inside = [name for name in self._figures if name not in OURS_ONLY]
-        if inside:
-            self._listen(OURS, [sys.executable, "-m", "bench.ours", "--figures", ",".join(inside), *self._flags()], os.environ)
+        for names in ([name for name in inside if (name in IN_MEMORY) is alone] for alone in (False, True)):
+            if names:
+                self._listen(OURS, [sys.executable, "-m", "bench.ours", "--figures", ",".join(names), *self._flags()], os.environ)
         if "cold" in self._figures:
-            self._cold(OURS, "cold", [sys.executable, "-m", "bench.cold"])
+            self._cold(OURS, "cold", [sys.executable, "-m", "bench.cold"], _plain())
         if "cold_pandas" in self._figures:
-            self._cold(OURS, "cold_pandas", [sys.executable, "-m", "bench.cold", str(install.PACKAGES)])
+            self._cold(OURS, "cold_pandas", [sys.executable, "-m", "bench.cold", str(install.PACKAGES)], _plain())
 
     def peer(self, peer: Peer) -> None:
         """A peer's column, or why there is none."""
         entry = self._document["peers"][peer.name] = {"title": peer.title, "package": peer.package}
-        # An empty environment: nothing of the caller's, such as PYTHONUNBUFFERED, may slow one and not the other.
-        environment = {"PATH": os.environ.get("PATH", ""), "HOME": os.environ.get("HOME", "/")}
+        environment = _plain()
         try:
             command = [install.interpreter(peer, self._progress), str(install.ROOT / "bench" / "peers" / f"{peer.script}.py")]
             if peer.name == "bwrap":
@@ -79,7 +82,7 @@ class Bench:
             elif "died" in message:
                 self._document["peers"][who]["error"] = message["died"]
 
-    def _cold(self, who: str, figure: str, command: list[str], environment: Any = None) -> None:
+    def _cold(self, who: str, figure: str, command: list[str], environment: Mapping[str, str]) -> None:
         self._progress(f"{who}: {figure}")
         times: list[float] = []
         for index in range(1 + (3 if self._quick else 15)):
@@ -96,6 +99,11 @@ class Bench:
             if index:  # the first one warms the file cache
                 times.append(taken)
         self._document["figures"][figure]["values"][who] = {"unit": "ms", **quantiles(times, 1e3)}
+
+
+def _plain() -> dict[str, str]:
+    """Nothing of the caller's, such as PYTHONDONTWRITEBYTECODE, may slow one and not the other."""
+    return {"PATH": os.environ.get("PATH", ""), "HOME": os.environ.get("HOME", "/")}
 
 
 def _messages(command: list[str], environment: Any) -> Iterator[dict[str, Any]]:

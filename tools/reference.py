@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from pydantic import BaseModel
 
 import gristmill
 from gristmill import errors, events
 from gristmill.config import Config
 from gristmill.config_policy import RuleConfig
 from gristmill.config_quota import ServerQuota
+from gristmill.config_section import Section, sentences
 from gristmill.config_servers import ServerConfig
 from gristmill.ledger.metrics import METRICS
 from gristmill.model import Outcome
@@ -40,18 +40,19 @@ def config_page() -> str:
     return "\n".join(lines + _section(Config, "") + servers) + "\n"
 
 
-def _section(section: type[BaseModel], path: str) -> list[str]:
+def _section(section: type[Section], path: str) -> list[str]:
     lines: list[str] = []
     nested: list[str] = []
+    says = sentences(section)
     for name, field in section.model_fields.items():
-        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
-            nested += ["", f"## `[{path}{name}]`", "", field.description or "", "", *_section(field.annotation, f"{path}{name}.")]
+        if isinstance(field.annotation, type) and issubclass(field.annotation, Section):
+            nested += ["", f"## `[{path}{name}]`", "", says[name], "", *_section(field.annotation, f"{path}{name}.")]
         else:
             if path == "" and name == "servers":
                 continue  # has a section of its own
             plain = field.get_default(call_default_factory=True)
             default = f"{len(plain)} modules" if name == "preload" else plain
-            lines.append(f"- `{name}` (default `{default}`): {field.description}")
+            lines.append(f"- `{name}` (default `{default}`): {says[name]}")
     return lines + nested
 
 

@@ -1,10 +1,8 @@
 """Gristmill: an MCP code-execution gateway. The public names and nothing else."""
 
-import importlib
-from typing import TYPE_CHECKING
-
 __version__ = "0.1.0"
 
+TYPE_CHECKING = False  # as in `typing`, which the jail's launcher would load for this name alone
 if TYPE_CHECKING:
     from gristmill.blocking import BlockingRuntime
     from gristmill.config import Config, load_config
@@ -74,6 +72,8 @@ def __getattr__(name: str) -> object:
     # `python -I -S`, pay for nothing they do not use.
     if name not in _HOME:
         raise AttributeError(f"module 'gristmill' has no attribute {name!r}")
+    import importlib
+
     return getattr(importlib.import_module(f"gristmill.{_HOME[name]}"), name)
 
 

@@ -1,25 +1,32 @@
 """The synchronous face: one event loop in a thread, no second implementation."""
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+# Annotations stay text, as in `runtime/runtime.py`: naming what a runtime answers with loads nothing of it.
+from __future__ import annotations
+
 from contextlib import AbstractContextManager, ExitStack
-from pathlib import Path
-from types import TracebackType
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from anyio import to_thread
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from gristmill.catalog.found import DetailLevel, ServerSummary
-from gristmill.catalog.pins import Change
-from gristmill.catalog.render import BUDGET_TOKENS
-from gristmill.catalog.scan import Finding
-from gristmill.config import Config
+from gristmill.catalog.found import BUDGET_TOKENS
 from gristmill.events import Emit, ignore
-from gristmill.model import Budget, Isolation, Json, Limits, Outcome, Plan, Strategy, Tool
-from gristmill.runtime.discover import Described, Found, Language, ServerRow
-from gristmill.runtime.runtime import Approval, Runtime
-from gristmill.upstream.base import Ask
-from gristmill.upstream.inproc import Function
+from gristmill.runtime.runtime import Runtime
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Mapping, Sequence
+    from pathlib import Path
+    from types import TracebackType
+
+    from gristmill.catalog.found import DetailLevel, ServerSummary
+    from gristmill.catalog.pins import Change
+    from gristmill.catalog.scan import Finding
+    from gristmill.config import Config
+    from gristmill.guard.approvals import Approval
+    from gristmill.model import Budget, Isolation, Json, Limits, Outcome, Plan, Strategy, Tool
+    from gristmill.runtime.discover import Described, Found, Language, ServerRow
+    from gristmill.upstream.base import Ask
+    from gristmill.upstream.inproc import Function
 
 T = TypeVar("T")
 
@@ -36,7 +43,7 @@ class BlockingRuntime(AbstractContextManager["BlockingRuntime"]):
         self._portal: BlockingPortal | None = None
         self._runtime: Runtime | None = None
 
-    def __enter__(self) -> "BlockingRuntime":
+    def __enter__(self) -> BlockingRuntime:
         with ExitStack() as stack:
             self._portal = stack.enter_context(start_blocking_portal())
             opened = Runtime.open(self._config, tools=self._tools, **self._options)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, Field, ValidationError, field_validator
 
 from gristmill.config_catalog import CatalogConfig
 from gristmill.config_guard import GuardConfig
@@ -20,6 +20,7 @@ from gristmill.config_mask import FlowsConfig, MaskConfig
 from gristmill.config_policy import PolicyConfig
 from gristmill.config_quota import QuotaConfig
 from gristmill.config_records import RecordsConfig
+from gristmill.config_section import Section, defaults
 from gristmill.config_serve import ServeConfig
 from gristmill.config_servers import REFERENCE, ServersConfig, looks_secret
 from gristmill.config_session import SessionsConfig, SkillsConfig
@@ -41,11 +42,7 @@ PRELOAD = (
 """Imported once in the template, so that programs of the kind models write pay nothing for them."""
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, hide_input_in_errors=True)
-
-
-class LimitsConfig(_Section):
+class LimitsConfig(Section):
     """What one execution may use. A caller may ask for less, never for more."""
 
     seconds: float = Field(default=30.0, gt=0, le=86_400)
@@ -77,10 +74,10 @@ class LimitsConfig(_Section):
 
     def values(self) -> Limits:
         """The same as the value that the rooms speak of."""
-        return Limits(**self.model_dump())
+        return Limits(**dict(self))  # `model_dump` would build a serializer for this section first
 
 
-class SandboxConfig(_Section):
+class SandboxConfig(Section):
     """Where code runs."""
 
     isolation: Literal["namespaces", "landlock", "auto"] = "namespaces"
@@ -91,7 +88,7 @@ class SandboxConfig(_Section):
     """Executions at the same time; further ones wait their turn in order of arrival."""
     cgroups: Literal["auto", "require", "off"] = "auto"
     """`auto` uses what the host lets us, `require` refuses to start without, `off` never uses them."""
-    limits: LimitsConfig = LimitsConfig()
+    limits: LimitsConfig = defaults()
     """Limits of one execution."""
     packages: tuple[str, ...] = ()
     """Python packages that code may import, as pip requirements; installed once with `gristmill packages install`."""
@@ -118,7 +115,7 @@ class SandboxConfig(_Section):
         return packages
 
 
-class StoreConfig(_Section):
+class StoreConfig(Section):
     """Where state lives."""
 
     path: Path | None = None
@@ -147,36 +144,36 @@ class StoreConfig(_Section):
         return key
 
 
-class Config(_Section):
+class Config(Section):
     """The whole tree. Empty is safe: no servers, nothing allowed, full isolation."""
 
     servers: ServersConfig = Field(default_factory=dict)
     """Tool servers by name. Empty offers no tools."""
-    catalog: CatalogConfig = CatalogConfig()
+    catalog: CatalogConfig = defaults()
     """What is learned about tools, and what happens to one that changes."""
-    sandbox: SandboxConfig = SandboxConfig()
+    sandbox: SandboxConfig = defaults()
     """Where code runs."""
-    mask: MaskConfig = MaskConfig()
+    mask: MaskConfig = defaults()
     """Personal data and secrets are replaced by placeholders."""
-    flows: FlowsConfig = FlowsConfig()
+    flows: FlowsConfig = defaults()
     """What may not go from one server to another."""
-    store: StoreConfig = StoreConfig()
+    store: StoreConfig = defaults()
     """Where state lives."""
-    records: RecordsConfig = RecordsConfig()
+    records: RecordsConfig = defaults()
     """What is recorded, and for how long."""
-    policy: PolicyConfig = PolicyConfig()
+    policy: PolicyConfig = defaults()
     """Which tool calls may leave."""
-    quota: QuotaConfig = QuotaConfig()
+    quota: QuotaConfig = defaults()
     """How much may leave in a while."""
-    guard: GuardConfig = GuardConfig()
+    guard: GuardConfig = defaults()
     """House rules for code."""
-    shaping: ShapingConfig = ShapingConfig()
+    shaping: ShapingConfig = defaults()
     """What goes back to the model."""
-    sessions: SessionsConfig = SessionsConfig()
+    sessions: SessionsConfig = defaults()
     """What is kept of sessions, and for how long."""
-    skills: SkillsConfig = SkillsConfig()
+    skills: SkillsConfig = defaults()
     """Functions that code saves for later."""
-    serve: ServeConfig = ServeConfig()
+    serve: ServeConfig = defaults()
     """Who may come in by HTTP, and how much of it."""
 
     @property

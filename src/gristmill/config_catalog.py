@@ -2,13 +2,11 @@
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from gristmill.config_section import Section
 
 
-class CatalogConfig(BaseModel):
+class CatalogConfig(Section):
     """What is learned about tools, and what happens to one that changes."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, hide_input_in_errors=True)
 
     quarantine: Literal["report", "refuse"] = "report"
     """A tool whose definition is not the one first seen: `report` shows the difference, `refuse` also hides the tool and

@@ -8,7 +8,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import PurePath
 from typing import Any, cast
 
@@ -18,6 +18,7 @@ from pydantic import ValidationError
 
 from gristmill.config_servers import NAME, RESERVED_NAMES, ServerConfig, looks_secret
 from gristmill.errors import ConfigError
+from gristmill.values import dataclass
 
 LISTS = ("mcpServers", "servers", "context_servers", "mcp_servers", "extensions")
 """Where the clients keep their list, in the order in which we look."""

@@ -1,12 +1,10 @@
 """The `guard` section of the configuration: house rules for code, on top of the sandbox. Ground below `config`."""
 
-from pydantic import BaseModel, ConfigDict
+from gristmill.config_section import Section
 
 
-class GuardConfig(BaseModel):
+class GuardConfig(Section):
     """House rules for code. Empty refuses nothing that could run: the wall is the sandbox, not a word list."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, hide_input_in_errors=True)
 
     allowed_modules: tuple[str, ...] | None = None
     """Modules that code may import (`json`, `urllib.parse`), beside the tools' own. Not set allows all, an empty list none."""

@@ -3,7 +3,6 @@
 import difflib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,6 +14,7 @@ from gristmill.config_clients import Imported, MovedSecret, read_client_config
 from gristmill.config_servers import ServerConfig
 from gristmill.config_write import write_whole
 from gristmill.errors import ConfigError
+from gristmill.values import dataclass
 
 REFERENCE_TEXT = re.compile(r"\$\{env:([A-Za-z_]\w*)")
 

@@ -3,18 +3,16 @@
 import re
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, Field
+
+from gristmill.config_section import Section, defaults
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,30}")
 _TAKEN = frozenset({"email", "phone", "card", "iban", "ssn", "secret", "ip", "name", "credential"})
 _FLOW = re.compile(r"\s*[^\s>]+\s*->\s*[^\s>]+\s*")
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, hide_input_in_errors=True)
-
-
-class KindsConfig(_Section):
+class KindsConfig(Section):
     """What is looked for, beside names and patterns."""
 
     email: bool = True
@@ -69,12 +67,12 @@ def _checked_flows(rules: tuple[str, ...]) -> tuple[str, ...]:
     return rules
 
 
-class MaskConfig(_Section):
+class MaskConfig(Section):
     """Personal data and secrets are replaced by placeholders."""
 
     mode: Literal["off", "output", "full"] = "output"
     """`output` masks what goes back to the model; `full` also what tools answer, before the code sees it; `off` masks nothing."""
-    kinds: KindsConfig = KindsConfig()
+    kinds: KindsConfig = defaults()
     """What is looked for, beside names and patterns."""
     names: Annotated[tuple[str, ...], AfterValidator(_checked_names)] = ()
     """Names of people or firms, masked as whole words, as written and in capitals."""
@@ -84,7 +82,7 @@ class MaskConfig(_Section):
     """Values that are never masked; `*` stands for anything (`*@example.com`)."""
 
 
-class FlowsConfig(_Section):
+class FlowsConfig(Section):
     """What may not go from one server to another."""
 
     deny: Annotated[tuple[str, ...], AfterValidator(_checked_flows)] = ()

@@ -3,8 +3,9 @@
 import re
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from gristmill.config_section import Section
 from gristmill.model import Effect
 
 Default = Literal["annotations", "allow", "ask", "deny"]
@@ -28,11 +29,7 @@ def _listed(value: object) -> object:
 Pattern = Annotated[str, AfterValidator(_checked_pattern)]
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, hide_input_in_errors=True)
-
-
-class RuleConfig(_Section):
+class RuleConfig(Section):
     """One rule with more to it than a pattern."""
 
     match: Annotated[tuple[Pattern, ...], BeforeValidator(_listed)] = Field(min_length=1)
@@ -63,7 +60,7 @@ class RuleConfig(_Section):
         return float(int(found[1]) * _SECONDS[found[2]]) if found else 0.0
 
 
-class PolicyConfig(_Section):
+class PolicyConfig(Section):
     """Which tool calls may leave. Empty lets read-only tools pass and asks for all others."""
 
     allow: tuple[Pattern, ...] = ()

@@ -1,15 +1,13 @@
 """The `quota` section of the configuration: how much may leave in a while. Ground below `config`; `guard/quota.py` counts."""
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from gristmill.config_section import Section
 
 _MOST = 1_000_000_000_000
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, hide_input_in_errors=True)
-
-
-class ServerQuota(_Section):
+class ServerQuota(Section):
     """What one server is spared."""
 
     calls_per_minute: int | None = Field(default=None, ge=0, le=_MOST)
@@ -18,7 +16,7 @@ class ServerQuota(_Section):
     """Calls to this server at the same time, instead of `concurrent_calls`; 0 is no limit."""
 
 
-class QuotaConfig(_Section):
+class QuotaConfig(Section):
     """How much may leave in a while, over all executions. What one execution may use stands in `sandbox.limits`."""
 
     session_calls_per_minute: int = Field(default=60_000, ge=0, le=_MOST)

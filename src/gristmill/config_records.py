@@ -1,12 +1,12 @@
 """The `records` section of the configuration: what is recorded, and for how long. Ground below `config`."""
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from gristmill.config_section import Section
 
 
-class RecordsConfig(BaseModel):
+class RecordsConfig(Section):
     """What is recorded, and for how long."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, hide_input_in_errors=True)
 
     audit_days: float = Field(default=365.0, ge=0, le=36_500)
     """Days that audit records are kept; 0 keeps them for ever."""

@@ -2,16 +2,14 @@
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
+
+from gristmill.config_section import Section, defaults
 
 Scope = Literal["execute", "read", "approve", "admin"]
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, hide_input_in_errors=True)
-
-
-class JwtConfig(_Section):
+class JwtConfig(Section):
     """Tokens of an identity provider (OpenID Connect). Empty `issuer` takes none."""
 
     issuer: str = ""
@@ -30,7 +28,7 @@ class JwtConfig(_Section):
     """What stands before our scopes in that claim, such as `gristmill:execute`."""
 
 
-class ServeConfig(_Section):
+class ServeConfig(Section):
     """Who may come in by HTTP, and how much of it."""
 
     direct_calls: bool = False
@@ -47,7 +45,7 @@ class ServeConfig(_Section):
     """Further names by which clients address this service (`Host`), such as `mill.example.com`."""
     origins: tuple[str, ...] = ()
     """Web pages of other origins that may use it, such as `https://ops.example.com`. Its own pages always may."""
-    jwt: JwtConfig = JwtConfig()
+    jwt: JwtConfig = defaults()
     """Tokens of an identity provider."""
     body_bytes: int = Field(default=8_000_000, ge=1_000, le=1_000_000_000)
     """Largest body of a request; files that are uploaded have the limits of their workspace."""

@@ -8,7 +8,9 @@ import re
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
+
+from gristmill.config_section import Section
 
 RESERVED_NAMES = frozenset({"skills", "gristmill"})
 """Names that mean something else in a tool key."""
@@ -43,11 +45,7 @@ def _checked_name(name: str) -> str:
 ServerName = Annotated[str, AfterValidator(_checked_name)]
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, hide_input_in_errors=True)
-
-
-class OAuthConfig(_Section):
+class OAuthConfig(Section):
     """How to log in to an HTTP server. Empty is enough for most: everything else is discovered."""
 
     scopes: tuple[str, ...] = ()
@@ -62,7 +60,7 @@ class OAuthConfig(_Section):
     """Port of the loopback address the browser comes back to; 0 takes a free one."""
 
 
-class ServerConfig(_Section):
+class ServerConfig(Section):
     """One tool server. Exactly one of `command`, `url`, `openapi` and `python` says what it is."""
 
     command: str | None = None

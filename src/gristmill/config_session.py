@@ -1,13 +1,11 @@
 """The `sessions` and `skills` sections of the configuration: what outlives an execution, and for how long."""
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from gristmill.config_section import Section
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, hide_input_in_errors=True)
-
-
-class SessionsConfig(_Section):
+class SessionsConfig(Section):
     """What is kept of sessions, and for how long."""
 
     days: float = Field(default=30.0, gt=0, le=36_500)
@@ -22,7 +20,7 @@ class SessionsConfig(_Section):
     """Keys that code may store in one session."""
 
 
-class SkillsConfig(_Section):
+class SkillsConfig(Section):
     """Functions that code saves for later."""
 
     share: bool = False

@@ -2,13 +2,13 @@
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from gristmill.config_section import Section
 
 
-class ShapingConfig(BaseModel):
+class ShapingConfig(Section):
     """What goes back of one execution, in tokens of o200k. What does not fit stays in the session's workspace."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, hide_input_in_errors=True)
 
     output_tokens: int = Field(default=500, ge=100, le=10_000_000)
     """Tokens of what the code printed."""

@@ -1,7 +1,8 @@
 """What happens while code runs, as values. Rooms emit them; the hall decides who listens."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from gristmill.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

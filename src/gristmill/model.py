@@ -1,8 +1,10 @@
 """The frozen nouns that every room speaks, and the one signature of a tool call. No behaviour beyond trivial views."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, Protocol
+
+from gristmill.values import dataclass
 
 Json = Any
 """A JSON value. Its shape comes from strangers (agents, servers), so no static type can be more honest."""

@@ -9,8 +9,9 @@ from gristmill.config import Config
 from gristmill.errors import Error, SandboxCrashed, ToolFailed
 from gristmill.events import Emit
 from gristmill.model import Handler, Isolation, Json, Limits, Report, ToolCall
-from gristmill.runtime.build import keep_rules, open_rooms
+from gristmill.runtime.build import open_rooms
 from gristmill.runtime.runtime import Runtime
+from gristmill.runtime.sandboxes import keep_rules
 from gristmill.sandbox.base import Job, Pool, Sandbox
 from gristmill.sandbox.kept import Kept
 from gristmill.upstream.inproc import Function

@@ -9,11 +9,17 @@ from pathlib import Path
 
 import pytest
 
+from gristmill.config import load_config
+from gristmill.model import Tool
+from gristmill.upstream.remember import Remembered, save
+
 ROOT = Path(__file__).parents[2]
 HEAVY = {
     "anyio", "asyncio", "cryptography", "gristmill.config", "gristmill.runtime", "httpx2", "json5", "jsonschema_rs", "mcp", "msgspec",
     "numpy", "pydantic", "rich", "ssl", "tomlkit", "yaml",
 }  # fmt: skip
+SEARCHING = {"anyio", "asyncio", "gristmill.config", "gristmill.runtime", "msgspec", "numpy", "pydantic", "ssl"}
+"""What a search cannot do without; the event loop brings `ssl`."""
 IMPORTED = "import json, sys\ntry:\n    main()\nfinally:\n    print(json.dumps(sorted(sys.modules)), file=sys.stderr)"
 
 
@@ -25,6 +31,22 @@ def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
     # Typer itself reads a verb's parameters with pydantic where it is installed.
     allowed = {"pydantic"} if len(arguments) > 1 else set[str]()
     assert (done.returncode, HEAVY & imported - allowed) == (0, set())
+
+
+def test_a_search_in_remembered_tools_imports_no_protocol_and_no_sandbox(tmp_path: Path) -> None:
+    (tmp_path / "gristmill.toml").write_text(
+        f"[store]\npath = {json.dumps(str(tmp_path / 'state'))}\n[servers.crm]\ncommand = 'true'\n"
+    )
+    config = load_config(tmp_path / "gristmill.toml").servers["crm"]
+    tools = tuple(
+        Tool(server="crm", name=name, description=name, input_schema={}) for name in ("get_invoice", "send_mail", "wait")
+    )
+    save(tmp_path / "state" / "upstreams", "crm", config, Remembered(era="legacy", tools=tools))
+    program = f"import sys\nsys.argv = ['gristmill', 'search', 'invoice']\nfrom gristmill.__main__ import main\n{IMPORTED}"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path)
+    imported = set(json.loads(done.stderr.splitlines()[-1]))
+    unwanted = {"gristmill.guard", "gristmill.sandbox", "mcp_types"} | HEAVY - SEARCHING
+    assert ("get_invoice(" in done.stdout, unwanted & imported) == (True, set())
 
 
 def test_help_groups_the_verbs_and_shows_first_steps() -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from gristmill.config import Config, default_state_dir, load_config
+from gristmill.config_section import Section, sentences
 from gristmill.errors import ConfigError
 from gristmill.model import Limits
 
@@ -70,12 +71,10 @@ def test_state_lives_where_the_platform_says(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_every_key_says_what_it_means() -> None:
-    def missing(section: type[object], path: str) -> list[str]:
-        found: list[str] = []
-        for name, field in getattr(section, "model_fields", {}).items():
-            if not field.description:
-                found.append(path + name)
-            if isinstance(field.annotation, type):
+    def missing(section: type[Section], path: str) -> list[str]:
+        found = [path + name for name in section.model_fields if not sentences(section).get(name)]
+        for name, field in section.model_fields.items():
+            if isinstance(field.annotation, type) and issubclass(field.annotation, Section):
                 found += missing(field.annotation, f"{path}{name}.")
         return found
 

@@ -6,6 +6,9 @@ from gristmill.model import Json
 
 Container = dict[object, Json] | list[Json] | tuple[Json, ...]
 
+_CONTAINERS = (dict, list, tuple)
+"""Made once: `dict | list | tuple` in a loop makes a new value each time."""
+
 MAX_DEPTH = 64
 MAX_NODES = 50_000
 MAX_CHARACTERS = 1_000_000
@@ -14,26 +17,31 @@ MAX_BITS = 4_096
 
 def excess(value: Json) -> str | None:
     """What about ``value`` is too much ("nested too deeply"), or None when it is within bounds and plain JSON."""
-    stack: list[tuple[Json, int]] = [(value, 1)]
-    nodes = characters = 0
-    while stack:
-        current, level = stack.pop()
-        nodes += 1
-        if isinstance(current, str):
-            characters += len(current)
-        elif isinstance(current, dict | list | tuple):
-            stack.extend((part, level + 1) for part in _inside(cast("Container", current)))
-        elif reason := _odd_scalar(current):
-            return reason
-        if nodes > MAX_NODES or characters > MAX_CHARACTERS or level > MAX_DEPTH:
-            return "nested too deeply" if level > MAX_DEPTH else "too much text" if nodes <= MAX_NODES else "too many values"
+    level: list[Json] = [value]
+    nodes = characters = depth = 0
+    # Level by level: it costs less than to remember the depth of every value, and a start walks over every definition.
+    while level:
+        depth, nodes = depth + 1, nodes + len(level)
+        below: list[Json] = []
+        for current in level:
+            if isinstance(current, str):
+                characters += len(current)
+            elif isinstance(current, _CONTAINERS):
+                below += _inside(cast("Container", current))
+            elif reason := _odd_scalar(current):
+                return reason
+            if nodes + len(below) > MAX_NODES or characters > MAX_CHARACTERS:
+                return "too much text" if characters > MAX_CHARACTERS else "too many values"
+        if below and depth == MAX_DEPTH:
+            return "nested too deeply"
+        level = below
     return None
 
 
 def _inside(container: Container) -> list[Json]:
     """The parts of a container; keys count too, and one that is no text becomes a part that is no JSON."""
     if isinstance(container, dict):
-        return [*(key if isinstance(key, str) else object() for key in container), *container.values()]
+        return [*[key if isinstance(key, str) else object() for key in container], *container.values()]
     return list(container)
 
 

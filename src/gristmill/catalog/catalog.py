@@ -4,7 +4,6 @@ import difflib
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
 
@@ -12,6 +11,7 @@ from gristmill.catalog.bounds import excess
 from gristmill.catalog.naming import python_names
 from gristmill.errors import UnknownTool
 from gristmill.model import Json, Tool
+from gristmill.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

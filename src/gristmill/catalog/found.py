@@ -1,11 +1,14 @@
 """What a search answers with, as values. Apart from the index, so that naming them loads no arrays."""
 
-from dataclasses import dataclass
 from typing import Literal
 
 from gristmill.model import Tool
+from gristmill.values import dataclass
 
 DetailLevel = Literal["name_only", "with_description", "full"]
+
+BUDGET_TOKENS = 1_200
+"""What the text of a search's answer may cost, unless the caller says."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

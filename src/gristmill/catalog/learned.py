@@ -5,13 +5,14 @@ A shape is a value, merged call by call. Objects whose keys look like data are l
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import cast
 
 import msgspec
 
 from gristmill.catalog.vocabulary import is_state, speaks_of_fields
 from gristmill.model import Json
+from gristmill.values import dataclass
 
 MAX_DEPTH = 8
 MAX_NODES = 5_000

@@ -1,13 +1,13 @@
 """The input schema of a tool → the parameters of a function, each with its original and its Python name."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from gristmill.catalog.naming import python_names
 from gristmill.catalog.refs import Schema, follow, listing, mapping, names
 from gristmill.catalog.schema import Reader, describe_schema
 from gristmill.catalog.typetree import Record, Type
 from gristmill.model import Json, Tool
+from gristmill.values import dataclass
 
 MAX_PARAMETERS = 500
 MAX_NESTING = 6

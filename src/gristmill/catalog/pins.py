@@ -7,7 +7,7 @@ import json
 import os
 import tempfile
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import cast
 
@@ -16,6 +16,7 @@ from gristmill.catalog.refs import mapping
 from gristmill.catalog.text import one_line
 from gristmill.errors import ConfigError
 from gristmill.model import Json
+from gristmill.values import dataclass
 
 MAX_EDITS = 50
 

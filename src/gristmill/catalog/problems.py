@@ -3,7 +3,6 @@
 import difflib
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import cast
 
 import jsonschema_rs
@@ -11,6 +10,7 @@ import jsonschema_rs
 from gristmill.catalog.refs import Schema, follow, mapping, resolve
 from gristmill.catalog.text import one_line
 from gristmill.model import Json
+from gristmill.values import dataclass
 
 MAX_NAMES = 20
 

@@ -1,7 +1,6 @@
 """Ranking by meaning: the cosine between a question and a tool in the static word table."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 from gristmill.catalog.rank_lexical import fields
 from gristmill.catalog.vectors import Floats, shipped
 from gristmill.model import Tool
+from gristmill.values import dataclass
 
 LARGE = 10_000
 """From this many tools on, all are compared in the leading dimensions and only the best of them in all dimensions."""

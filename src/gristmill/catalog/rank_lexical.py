@@ -1,7 +1,6 @@
 """BM25F over the five fields of a tool, kept as postings whose weights are ready to add up."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Self
 
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from gristmill.catalog.loose import described, parameters
 from gristmill.catalog.words import terms
 from gristmill.model import Tool
+from gristmill.values import dataclass
 
 WEIGHTS = (1.0, 2.0, 1.0, 1.0, 0.5)
 """Of server, name, description, parameter names, parameter descriptions."""

@@ -1,7 +1,6 @@
 """Several rankers as one: each in units of its own spread, with the same say."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 from gristmill.catalog.fuse import standardized
 from gristmill.catalog.rankers import Ranker, RankerKind
 from gristmill.model import Tool
+from gristmill.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

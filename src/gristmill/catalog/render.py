@@ -7,14 +7,14 @@ as long as the budget lasts they are written more fully, the best hits first.
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from gristmill.catalog.found import DetailLevel, Hit
+from gristmill.catalog.found import BUDGET_TOKENS, DetailLevel, Hit
 from gristmill.catalog.loose import described, parameters, required
 from gristmill.catalog.signature import python_name, signature
 from gristmill.model import Tool
+from gristmill.values import dataclass
 
-BUDGET_TOKENS = 1_200
 SKILLS = "skills"
 """The server that a skill has as a tool; it is imported from the module of that name, not from ``servers``."""
 _LINE_CHARS = 160

@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Literal, cast
 
 from gristmill.catalog.catalog import Catalog, definition
 from gristmill.catalog.loose import mapping, sequence
 from gristmill.catalog.text import hidden_runs, one_line
 from gristmill.model import Json, Tool
+from gristmill.values import dataclass
 
 Rule = Literal["hidden-characters", "foreign-tool"]
 _RULES = ("hidden-characters", "foreign-tool")

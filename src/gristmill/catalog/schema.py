@@ -5,7 +5,6 @@ import json
 import keyword
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import cast
 
 from gristmill.catalog.refs import Schema, follow, listing, mapping, names, resolve
@@ -28,6 +27,7 @@ from gristmill.catalog.typetree import (
     union,
 )
 from gristmill.model import Json
+from gristmill.values import dataclass
 
 MAX_DEPTH = 12
 MAX_NODES = 3_000

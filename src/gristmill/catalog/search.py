@@ -4,7 +4,6 @@ Building reads every definition once; a saved index is taken up again only for e
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
@@ -21,6 +20,7 @@ from gristmill.catalog.rankers import Ranker, RankerKind
 from gristmill.catalog.usage import Habits
 from gristmill.errors import NotFound, UnknownTool
 from gristmill.model import Tool
+from gristmill.values import dataclass
 
 MAX_QUERY_CHARS = 4_000
 """A longer question is read this far."""

@@ -4,7 +4,6 @@ The body of every function only gathers the arguments under their original names
 """
 
 import ast
-from dataclasses import dataclass
 
 from gristmill.catalog.annotations import annotation, docstring, function, name, record_classes, typing_names
 from gristmill.catalog.parameters import Parameter, Parameters, read_parameters
@@ -12,6 +11,7 @@ from gristmill.catalog.schema import Typed, describe_schema, read_schema
 from gristmill.catalog.text import clean, one_line
 from gristmill.catalog.typetree import ANY
 from gristmill.model import Json, Tool
+from gristmill.values import dataclass
 
 MAX_SOURCE = 200_000
 UNTYPABLE = (ValueError, SyntaxError, RecursionError, MemoryError)

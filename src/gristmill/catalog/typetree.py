@@ -1,7 +1,8 @@
 """Types as values, between JSON Schema on one side and Python or TypeScript on the other. No rules live here."""
 
-from dataclasses import dataclass
 from typing import Literal
+
+from gristmill.values import dataclass
 
 Constant = str | int | bool | None
 

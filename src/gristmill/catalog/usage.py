@@ -6,12 +6,12 @@ Only hashes of word stems are remembered, so the file says nothing to a reader w
 import hashlib
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Self
 
 from gristmill.catalog.loose import mapping, sequence
 from gristmill.catalog.words import terms
 from gristmill.model import Json
+from gristmill.values import dataclass
 
 LIMIT = 400
 """Habits kept; the weakest go first."""

@@ -1,7 +1,7 @@
 """Arguments and results against their tool's schemas. Nothing is fetched or runs away; bad schemas are reported."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 
 import jsonschema_rs
@@ -12,6 +12,7 @@ from gristmill.catalog.problems import Problem, explain
 from gristmill.catalog.refs import Schema
 from gristmill.catalog.text import one_line
 from gristmill.model import Json, Tool
+from gristmill.values import dataclass
 
 MAX_PROBLEMS = 5
 MAX_CACHED = 10_000

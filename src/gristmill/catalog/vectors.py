@@ -4,7 +4,6 @@ The table was distilled from all-MiniLM-L6-v2 by ``bench/distill.py``; see ``sta
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Self
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gristmill.catalog.words import words
+from gristmill.values import dataclass
 
 FOLDER = Path(__file__).parent / "static"
 _LONGEST_PIECE = 18  # letters, in the vocabulary

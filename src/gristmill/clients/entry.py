@@ -1,12 +1,12 @@
 """What stands in a client's configuration for Gristmill: the command that starts it, in that client's own shape."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
 
 from gristmill.clients.places import Client, Scope
 from gristmill.config_clients import is_ours
+from gristmill.values import dataclass
 
 NAME = "gristmill"
 GOOSE_SECONDS = 300

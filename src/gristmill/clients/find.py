@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from gristmill.clients.places import Client, Machine, Scope, clients
@@ -10,6 +10,7 @@ from gristmill.config_clients import Imported, MovedSecret, read_client_config
 from gristmill.config_servers import ServerConfig
 from gristmill.config_write import read_bytes, real_file
 from gristmill.errors import ConfigError
+from gristmill.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,6 @@ import difflib
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
@@ -23,6 +22,7 @@ from gristmill.config_clients import read_client_config
 from gristmill.config_servers import ServerConfig
 from gristmill.config_write import read_bytes, write_whole
 from gristmill.errors import ConfigError
+from gristmill.values import dataclass
 
 _EDITORS: dict[str, ModuleType] = {".toml": edit_toml, ".yaml": edit_yaml, ".yml": edit_yaml}
 _BOM = b"\xef\xbb\xbf"

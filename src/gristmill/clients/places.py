@@ -3,9 +3,11 @@
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal
+
+from gristmill.values import dataclass
 
 Scope = Literal["user", "project"]
 Platform = Literal["linux", "mac", "windows"]

@@ -3,8 +3,10 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from gristmill.values import dataclass
 
 MAX_DEPTH = 100
 

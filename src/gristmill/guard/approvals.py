@@ -3,13 +3,14 @@
 import json
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any, Literal, cast
 
 from gristmill.errors import NotFound, Refused
 from gristmill.guard.patience import Patience
 from gristmill.model import Json, Plan, PlannedCall
 from gristmill.store.base import Row, Store, Transaction, Value
+from gristmill.values import dataclass
 
 Standing = Literal["pending", "approved", "denied", "expired"]
 

@@ -2,11 +2,11 @@
 
 import ast
 from collections.abc import Iterator, Set
-from dataclasses import dataclass
 
 from gristmill.guard.known import Parameter, Signature
 from gristmill.guard.problems import listing, near
 from gristmill.guard.schemas import choices, fits, kinds, literal_kind
+from gristmill.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

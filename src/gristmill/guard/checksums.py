@@ -30,7 +30,7 @@ _IBAN_LENGTHS = {
 
 
 _ISSUERS = {
-    length: frozenset(f"{number:04}" for number in range(10_000) if f"{number:04}".startswith(prefixes))
+    length: frozenset(f"{number:04}" for prefix in prefixes for number in range(int(f"{prefix:0<4}"), int(f"{prefix:9<4}") + 1))
     for length, prefixes in _CARD_PREFIXES.items()
 }
 """The same as first four digits."""

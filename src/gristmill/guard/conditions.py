@@ -6,12 +6,12 @@ through ``and``, ``or`` and ``not`` unless the other side decides. Who asks says
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import cast
 
 from gristmill.errors import ConfigError
 from gristmill.guard.comparisons import COMPARISONS, FUNCTIONS, MISSING, UNKNOWN, Unknown, both, either, every, some
 from gristmill.model import Json
+from gristmill.values import dataclass
 
 MOST_TOKENS = 400
 MOST_NESTING = 40

@@ -6,7 +6,7 @@ The searches themselves are in ``find_*``; this file puts them together. Their t
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from fnmatch import translate
 from urllib.parse import quote
 
@@ -17,6 +17,7 @@ from gristmill.guard.find_emails import email_finder
 from gristmill.guard.find_numbers import number_finder
 from gristmill.guard.find_secrets import secret_finder
 from gristmill.guard.spans import CREDENTIAL, Found, merged
+from gristmill.values import dataclass
 
 DEFAULT_KINDS = frozenset({"email", "phone", "card", "iban", "ssn", "secret"})
 """Everything built in but ``ip``."""

@@ -5,6 +5,7 @@ All prefixes and words are looked for in one pass of an automaton; only where on
 
 import re
 from collections.abc import Callable
+from functools import cache
 
 from ahocorasick_rs import AhoCorasick, MatchKind
 
@@ -77,7 +78,12 @@ def _spellings(word: str) -> set[str]:
 def secret_finder() -> Callable[[str], Found]:
     """A search for ``secret``."""
     issued = [(prefix, body) for prefixes, body in _ISSUED.items() for prefix in prefixes.split()] + [("-----BEGIN ", _PEM)]
-    patterns = [re.compile(re.escape(prefix) + body) for prefix, body in issued]
+
+    @cache  # a hundred patterns, of which a start needs none and most texts few
+    def pattern(which: int) -> re.Pattern[str]:
+        prefix, body = issued[which]
+        return re.compile(re.escape(prefix) + body)
+
     words = sorted({spelling for word in _WORDS for spelling in _spellings(word)})
     automaton = AhoCorasick([prefix for prefix, _ in issued] + words + list(_SCHEMES), matchkind=MatchKind.LeftmostLongest)
     first_word, first_scheme = len(issued), len(issued) + len(words)
@@ -89,7 +95,7 @@ def secret_finder() -> Callable[[str], Found]:
             if start < read_to:
                 continue
             if which < first_word:
-                span = _issued_at(text, start, patterns[which])
+                span = _issued_at(text, start, pattern(which))
             else:
                 span = _assigned_at(text, start) if which < first_scheme else _scheme_at(text, end)
             if span and span[0] < span[1]:

@@ -5,13 +5,13 @@ that does not; what must never meet belongs into different sessions.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from gristmill.errors import CallRefused
 from gristmill.guard.labels import MOST_VALUES, Labels
 from gristmill.guard.leaves import scalars
 from gristmill.model import Handler, Json, ToolCall, ToolResult
+from gristmill.values import dataclass
 
 MOST_CHARACTERS = 1_000_000
 """What is checked of one call; a larger one is refused, since what was not looked at may hold anything."""

@@ -1,12 +1,13 @@
 """What the check of a program is held against: servers, their tools, what can be imported. Values; the hall fills them in."""
 
 from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import cast
 
 from gristmill.guard.problems import near
 from gristmill.guard.schemas import is_plain, is_tame
 from gristmill.model import Json, Tool
+from gristmill.values import dataclass
 
 _BRANCHING = frozenset({"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "$ref", "$dynamicRef", "dependentSchemas"})
 

@@ -1,10 +1,11 @@
 """A JSON value as its strings and numbers, and back. Without recursion: how deep a value is nested is a stranger's choice."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import cast
 
 from gristmill.model import Json
+from gristmill.values import dataclass
 
 LONG_NUMBER = 10**11
 """Integers from here on have the twelve digits of the shortest card number."""

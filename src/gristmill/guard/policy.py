@@ -1,6 +1,6 @@
 """Which calls may leave: deny wins, then the most specific rule decides, then the default. Pure; the hall acts on it."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from gristmill.config_policy import PolicyConfig
@@ -9,6 +9,7 @@ from gristmill.errors import CallRefused
 from gristmill.guard.patience import Patience
 from gristmill.guard.rules import STRICTNESS, Rule, read_rules
 from gristmill.model import Decision, Effect, Tool, ToolCall
+from gristmill.values import dataclass
 
 MOST_REMEMBERED = 20_000
 """Decisions kept, and tools whose rules are kept: names come from code, which must not fill our memory."""

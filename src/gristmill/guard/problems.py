@@ -2,9 +2,9 @@
 
 import difflib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from gristmill.errors import CodeRefused
+from gristmill.values import dataclass
 
 MOST_NAMES = 12
 

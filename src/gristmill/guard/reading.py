@@ -6,9 +6,11 @@ that could end the program. Everything else may never run, so nothing is held ag
 
 import ast
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import Any, cast
+
+from gristmill.values import dataclass
 
 LOOSE = frozenset(
     "exec eval globals locals vars setattr delattr __import__ importlib import_module modules meta_path path_hooks "

@@ -3,7 +3,6 @@
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from fnmatch import translate
 from functools import total_ordering
 
@@ -11,6 +10,7 @@ from gristmill.config_policy import PolicyConfig, RuleConfig
 from gristmill.errors import ConfigError
 from gristmill.guard.conditions import Condition
 from gristmill.model import Effect, ToolCall
+from gristmill.values import dataclass
 
 STRICTNESS: Mapping[Effect, int] = {"allow": 0, "ask": 1, "deny": 2}
 

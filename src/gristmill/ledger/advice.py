@@ -1,11 +1,11 @@
 """Recommendations out of what was recorded: tools worth exposing directly, servers never used, searches that missed."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import median
 from typing import Literal
 
 from gristmill.ledger.records import CallRecord, ExecutionRecord, SearchRecord
+from gristmill.values import dataclass
 
 OFTEN = 5
 """Executions that consist of one call of a tool, from which on exposing it is worth a thought."""

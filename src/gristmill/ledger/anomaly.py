@@ -4,9 +4,11 @@ It refuses nothing: what it finds becomes a security record that a person or a r
 """
 
 from collections import OrderedDict, deque
-from dataclasses import dataclass, field
+from dataclasses import field
 from statistics import median
 from typing import Literal
+
+from gristmill.values import dataclass
 
 AnomalyKind = Literal["rate", "new_tool", "error_burst", "large_answer"]
 

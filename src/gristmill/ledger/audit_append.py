@@ -1,13 +1,13 @@
 """Records join the chain, inside one transaction of the store, so that several processes extend one chain."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from gristmill.ledger.audit_rows import INSERT, columns, get_anchor, put_anchor
 from gristmill.ledger.chain import EVERY, GENESIS, HEAD, PRUNED, Anchor, Signer, chained
 from gristmill.ledger.entries import AuditRecord
 from gristmill.ledger.text import canonical
 from gristmill.store.base import Transaction, Value
+from gristmill.values import dataclass
 
 BREAK_RULE, PRUNE_RULE = "audit.break", "audit.prune"
 

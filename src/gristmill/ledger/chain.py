@@ -8,10 +8,10 @@ import fcntl
 import hashlib
 import hmac
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from gristmill.ledger.keys import derive, name_of
+from gristmill.values import dataclass
 
 GENESIS = "0" * 64
 HEAD, PRUNED, EVERY = "head", "pruned", 1_000

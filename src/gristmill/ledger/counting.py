@@ -1,7 +1,8 @@
 """Tokens of a text by the tokenizer that the hall passes in: all of them, never a guess."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from gristmill.values import dataclass
 
 Count = Callable[[str], int]
 CHUNK = 2_000_000

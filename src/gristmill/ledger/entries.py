@@ -1,11 +1,12 @@
 """What the audit says: one record per execution and per call, and the views of it. Values only."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Any, Literal, cast
 
 from gristmill.ledger.text import bounded, bounded_json, sha256
 from gristmill.model import Json
+from gristmill.values import dataclass
 
 Kind = Literal["execution", "call", "search", "security", "approval"]
 

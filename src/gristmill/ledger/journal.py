@@ -5,7 +5,7 @@ A chain of resumed executions shares the journal of the first, its root. What pe
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal, Protocol, cast
 
 import msgspec
@@ -13,6 +13,7 @@ import msgspec
 from gristmill.errors import CallRefused, NotFound
 from gristmill.model import Json
 from gristmill.store.base import Store, Transaction, Value
+from gristmill.values import dataclass
 
 State = Literal["sent", "done", "failed"]
 

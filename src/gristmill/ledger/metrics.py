@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
+
+from gristmill.values import dataclass
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry

@@ -1,8 +1,7 @@
 """What is remembered of executions, calls and searches, as plain values: sizes and findings, never content."""
 
-from dataclasses import dataclass
-
 from gristmill.model import Effect, Status
+from gristmill.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

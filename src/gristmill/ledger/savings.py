@@ -12,9 +12,9 @@ are the same in all ways and are left out.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from gristmill.ledger.records import CallRecord, ExecutionRecord, SearchRecord
+from gristmill.values import dataclass
 
 SURFACE_TOKENS = 400
 """What our own tools cost every request, where the exact number is not given."""

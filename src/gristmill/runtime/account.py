@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 
 from gristmill.catalog.catalog import Catalog, told
 from gristmill.ledger.counting import count_tokens
@@ -13,6 +13,7 @@ from gristmill.ledger.spent import Spent
 from gristmill.model import Outcome
 from gristmill.shaping.encode import as_text
 from gristmill.shaping.tokens import Count, token_counter
+from gristmill.values import dataclass
 
 log = logging.getLogger(__name__)
 

@@ -5,8 +5,7 @@ from contextvars import ContextVar
 from functools import cached_property
 from typing import Any
 
-from gristmill.catalog.found import DetailLevel
-from gristmill.catalog.render import BUDGET_TOKENS
+from gristmill.catalog.found import BUDGET_TOKENS, DetailLevel
 from gristmill.model import Handler, Tool, ToolCall, ToolResult
 from gristmill.runtime.discover import Discovery, Found, Language
 from gristmill.runtime.learning import askers

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
@@ -15,6 +14,7 @@ from gristmill.runtime.run import Run
 from gristmill.session.sessions import LOCAL
 from gristmill.session.skill import Draft, Level, Scope, skills_as_tools
 from gristmill.upstream.inproc import Inproc
+from gristmill.values import dataclass
 
 TenantOf = Callable[[ToolCall], str]
 """The tenant whose execution a call belongs to: from the verified token, never from what code says."""

@@ -1,12 +1,13 @@
 """Arguments are checked before a call leaves: the answer says which field, what was given, and what was probably meant."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gristmill.catalog.validate import Checker
 from gristmill.errors import CallRefused, UnknownTool
 from gristmill.model import Handler, Json, ToolCall, ToolResult
 from gristmill.runtime.names import Find
+from gristmill.values import dataclass
 
 
 def _same(value: Json) -> Json:

@@ -1,7 +1,7 @@
 """The story of one tool call: through every layer, outermost first, to its server and back."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache, partial
 
 from gristmill.catalog.validate import Checker
@@ -21,6 +21,7 @@ from gristmill.runtime.names import ProperNames
 from gristmill.runtime.recorder import ExecutionRecord, Record
 from gristmill.runtime.replay import Replay
 from gristmill.runtime.run import Run
+from gristmill.values import dataclass
 
 RESERVED = frozenset((SERVER,))
 

@@ -1,15 +1,13 @@
 """Config becomes opened rooms: the one composition root."""
 
-import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 
 from gristmill.catalog.validate import Checker
-from gristmill.config import Config, SandboxConfig
-from gristmill.errors import SandboxUnavailable
+from gristmill.config import Config
 from gristmill.events import Emit, ignore
 from gristmill.guard.policy import Policy
 from gristmill.guard.quota import Quota
@@ -17,7 +15,6 @@ from gristmill.ledger.anomaly import Anomalies
 from gristmill.ledger.metrics import Metrics, NoMetrics
 from gristmill.ledger.savings import SURFACE_TOKENS
 from gristmill.ledger.trace import NoTraces, open_traces
-from gristmill.model import Isolation
 from gristmill.runtime.account import Accounts
 from gristmill.runtime.answer import AnswerDiscovery
 from gristmill.runtime.answer_session import AnswerSession
@@ -32,40 +29,34 @@ from gristmill.runtime.durable import Durable, open_durable
 from gristmill.runtime.keeping import Keeping
 from gristmill.runtime.library import Library
 from gristmill.runtime.notices import Notices
-from gristmill.runtime.opening import by_server, known_tools, open_discovery, open_library, open_servers, state_folder
+from gristmill.runtime.opening import by_server, known_tools, open_discovery, open_library, open_servers
 from gristmill.runtime.present import Presenter, Save
 from gristmill.runtime.recorder import Recorder
 from gristmill.runtime.rooms import Rooms
 from gristmill.runtime.run import Run
+from gristmill.runtime.sandboxes import OpenSandboxes, open_sandboxes
 from gristmill.runtime.searches import Searches
 from gristmill.runtime.shields import Shields
 from gristmill.sandbox.base import Pool
-from gristmill.sandbox.kept import KeepRules, Kept
+from gristmill.sandbox.kept import Kept
 from gristmill.sandbox.packages import site_of
-from gristmill.sandbox.plan import Plan, plan
-from gristmill.sandbox.pool import LinuxPool, PoolOptions, jail_spec
-from gristmill.sandbox.probe import Offer, explain, probe
 from gristmill.upstream.base import Ask, Upstreams
 from gristmill.upstream.inproc import Function
 
-__all__ = ["open_discovery", "open_pool", "open_rooms"]
-
-NOBODY = 65_534
-
-OpenSandboxes = Callable[[Config], AbstractAsyncContextManager[tuple[Pool, Kept]]]
+__all__ = ["open_discovery", "open_rooms"]
 
 
 @asynccontextmanager
 async def open_rooms(
     config: Config,
     tools: Mapping[str, Function],
-    open_sandboxes: OpenSandboxes | None = None,
+    sandboxes: OpenSandboxes = open_sandboxes,
     *,
     emit: Emit = ignore,
     ask: Ask | None = None,
     serving: bool = False,
 ) -> AsyncGenerator[Rooms]:
-    """Open every room, and close them in the opposite order; ``open_sandboxes`` puts another sandbox in place of ours.
+    """Open every room, and close them in the opposite order; ``sandboxes`` puts others in place of ours.
 
     A runtime that is ``serving`` others counts for them, and answers only when the record of what it did is kept.
 
@@ -81,7 +72,7 @@ async def open_rooms(
         open_servers(config, tools, callers) as upstreams,
         open_library(config, upstreams, callers) as library,
         open_durable(config) as durable,
-        (open_sandboxes or _sandboxes)(config) as (pool, kept),
+        sandboxes(config) as (pool, kept),
     ):
         rooms = _rooms(config, frozenset(by_server(tools)), upstreams, library, durable, pool, kept, serving=serving)
         notices.open(rooms.recorder.noticed)
@@ -140,79 +131,3 @@ async def _place(keeping: Keeping, shields: Shields, run: Run, session: str) -> 
     files = keeping.files(await keeping.sessions.open(session, execution.tenant, execution.caller))
     await shields.inherit(run, session)
     return lambda path, content: files.write(path, content).path
-
-
-@asynccontextmanager
-async def _sandboxes(config: Config) -> AsyncGenerator[tuple[Pool, Kept]]:
-    pool = await open_pool(config)
-    kept = Kept(pool, keep_rules(config.sandbox))
-    sweeper = asyncio.create_task(kept.sweep_forever())
-    try:
-        yield pool, kept
-    finally:
-        sweeper.cancel()
-        await asyncio.gather(sweeper, return_exceptions=True)
-        await kept.close()
-        await pool.close()
-
-
-async def open_pool(config: Config) -> LinuxPool:
-    """The pool that ``config`` asks for, at the level it asks for.
-
-    Raises:
-        SandboxUnavailable: that level cannot be had here.
-    """
-    options = pool_options(config)
-    if config.sandbox.isolation == "auto":
-        offer = await asyncio.to_thread(probe)
-        return await LinuxPool.open(options, choose(offer))
-    try:
-        # Launching is the truest probe, and the fastest: why it failed is asked only when it did.
-        return await LinuxPool.open(options, config.sandbox.isolation)
-    except SandboxUnavailable as error:
-        offer = await asyncio.to_thread(probe)
-        if config.sandbox.isolation in offer.levels:
-            raise
-        raise SandboxUnavailable(f"{explain(offer, config.sandbox.isolation)}\n  ({error})") from None
-
-
-def choose(offer: Offer) -> Isolation:
-    """The best level on offer.
-
-    Raises:
-        SandboxUnavailable: there is none.
-    """
-    if not offer.levels:
-        raise SandboxUnavailable(explain(offer, "landlock"))
-    return offer.levels[0]
-
-
-def planned(config: Config) -> Plan:
-    """The jail that ``config`` asks for, as data."""
-    level = choose(probe()) if config.sandbox.isolation == "auto" else config.sandbox.isolation
-    return plan(jail_spec(pool_options(config), level))
-
-
-def pool_options(config: Config) -> PoolOptions:
-    """The part of the configuration that makes a pool."""
-    sandbox = config.sandbox
-    state = config.state_dir
-    return PoolOptions(
-        limits=sandbox.limits.values(),
-        warm=sandbox.warm,
-        concurrency=sandbox.concurrency,
-        preload=(*sandbox.preload, *sandbox.preload_packages),
-        site=site_of(sandbox.venv, sandbox.packages, state),
-        workspaces=state_folder(state / "workspaces"),
-        scratch=state_folder(state / "scratch"),
-        catalog=state_folder(state / "catalog"),
-        use_cgroups=sandbox.cgroups != "off",
-        require_cgroups=sandbox.cgroups == "require",
-        uid=NOBODY,
-        gid=NOBODY,
-    )
-
-
-def keep_rules(sandbox: SandboxConfig) -> KeepRules:
-    """How long sessions keep their interpreters."""
-    return KeepRules(idle_seconds=sandbox.session_idle_seconds, most=sandbox.sessions_kept, memory_mb=sandbox.sessions_memory_mb)

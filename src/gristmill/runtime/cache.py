@@ -4,10 +4,11 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gristmill.model import Handler, ToolCall, ToolResult
 from gristmill.runtime.run import Run
+from gristmill.values import dataclass
 
 ANSWERS = 1_000
 """Answers that are kept, of all sessions together; the one used longest ago goes first."""

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from gristmill.errors import CallRefused, ConfigError
 from gristmill.events import Emit, Event, ToolsListed, ignore
 from gristmill.upstream.base import Ask, InputAnswer, InputRequest
+from gristmill.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

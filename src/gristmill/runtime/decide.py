@@ -1,12 +1,13 @@
 """May this call leave? Rules and people decide; what has to wait for a person goes into the plan, and the program goes on."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gristmill.errors import CallRefused, UnknownTool
 from gristmill.model import Decision, Handler, Tool, ToolCall, ToolResult
 from gristmill.runtime.names import Find
 from gristmill.runtime.run import Run
+from gristmill.values import dataclass
 
 DecideCall = Callable[[ToolCall, Tool | None], Decision]
 

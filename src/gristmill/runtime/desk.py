@@ -1,7 +1,7 @@
 """Where an execution is taken in: is it new or the continuation of another, what was decided, which masks belong to it."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from gristmill.errors import Refused
 from gristmill.guard.approvals import Approvals
@@ -13,6 +13,7 @@ from gristmill.runtime.redactors import Redactors
 from gristmill.runtime.run import CallKey, Recorded, Run
 from gristmill.session.sessions import Sessions
 from gristmill.store.base import Store
+from gristmill.values import dataclass
 
 HANDLES = 100_000
 """Sessions whose handle is remembered; interpreters are kept for far fewer."""

@@ -6,7 +6,7 @@ Best effort, within a time limit: a plan without a diff is a plan all the same.
 import asyncio
 import difflib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import cast
 
 from gristmill.errors import Error
@@ -14,6 +14,7 @@ from gristmill.model import Decision, Handler, Json, PlannedCall, Tool, ToolCall
 from gristmill.runtime.library import Library
 from gristmill.runtime.recorder import ExecutionRecord, Record
 from gristmill.runtime.run import Run
+from gristmill.values import dataclass
 
 SECONDS = 3.0
 """For all diffs of a plan together."""

@@ -3,13 +3,13 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 
 import msgspec
 
 from gristmill.errors import Error, LimitExceeded, Refused
 from gristmill.events import CallFinished, CallStarted, Emit
 from gristmill.model import Execution, Handler, Json, Report, Status, ToolCall, ToolResult, Usage
+from gristmill.values import dataclass
 
 SaveFiles = Callable[[Mapping[str, bytes]], Awaitable[None]]
 """Puts the files that came with a result where the session's code finds them."""

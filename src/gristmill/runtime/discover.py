@@ -3,17 +3,17 @@
 import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Literal
 
 import anyio
 
 from gristmill.catalog.catalog import Catalog, told
-from gristmill.catalog.found import DetailLevel, Hit, ServerSummary
+from gristmill.catalog.found import BUDGET_TOKENS, DetailLevel, Hit, ServerSummary
 from gristmill.catalog.near import near_names
 from gristmill.catalog.outline import python_text, signature_line, type_lines, typescript_text
 from gristmill.catalog.pins import Change
-from gristmill.catalog.render import BUDGET_TOKENS, SKILLS, Writing, bytes_per_three, one_line, render
+from gristmill.catalog.render import SKILLS, Writing, bytes_per_three, one_line, render
 from gristmill.catalog.scan import Finding
 from gristmill.catalog.stubs import LearnedResult
 from gristmill.errors import NotFound
@@ -23,6 +23,7 @@ from gristmill.runtime.library import Library, Searchable
 from gristmill.runtime.skill_search import among_skills, by_words
 from gristmill.shaping.tokens import Count, token_counter
 from gristmill.upstream.base import State, Upstreams
+from gristmill.values import dataclass
 
 Language = Literal["python", "typescript"]
 

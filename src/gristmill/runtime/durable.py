@@ -5,7 +5,6 @@ import os
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 
 from gristmill.config import Config
 from gristmill.config_mask import MaskConfig
@@ -28,6 +27,7 @@ from gristmill.runtime.records import ledger_key, open_config_store
 from gristmill.runtime.redactors import Redactors
 from gristmill.runtime.retention import Retention
 from gristmill.store.base import Store
+from gristmill.values import dataclass
 
 TABLES = (
     *approvals.TABLES,
@@ -103,5 +103,5 @@ async def open_durable(config: Config, clock: Callable[[], float] = time.time) -
 
 def findings(mask: MaskConfig, literals: frozenset[str] = frozenset()) -> Findings:
     """What is looked for."""
-    kinds = frozenset(name for name, wanted in mask.kinds.model_dump().items() if wanted)
+    kinds = frozenset(name for name, wanted in mask.kinds if wanted)
     return Findings(kinds=kinds, patterns=mask.patterns, names=mask.names, allow=mask.allow, literals=literals)

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Literal
 
@@ -17,6 +17,7 @@ from gristmill.runtime.recorder import ExecutionRecord
 from gristmill.runtime.rooms import Rooms
 from gristmill.runtime.run import Run
 from gristmill.sandbox.base import Job, Sandbox
+from gristmill.values import dataclass
 
 ROUNDS = 20
 """How often one execution may come back with new questions before it has to wait for good."""

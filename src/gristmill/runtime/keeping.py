@@ -3,7 +3,6 @@
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from gristmill.config import Config
@@ -24,6 +23,7 @@ from gristmill.session.skill_source import read_source
 from gristmill.session.skills import SkillRules, Skills, forget_skills
 from gristmill.session.workspace import Workspaces
 from gristmill.store.base import Statement, Store
+from gristmill.values import dataclass
 
 __all__ = [
     "Keeping",
@@ -104,7 +104,7 @@ def keeping_over(store: Store, config: Config, key: bytes) -> Keeping:
             forget=_forget,
         ),
         values=KeyValues(store, KeyValueRules(bytes=kept.kv_bytes, keys=kept.kv_keys)),
-        skills=Skills(store, SkillRules(**learnt.model_dump()), key),
+        skills=Skills(store, SkillRules(**dict(learnt)), key),
         workspaces=spaces,
         quota=quota_of(config.sandbox.limits.values()),
         sources=Sources(store, time.time),

@@ -1,10 +1,11 @@
 """The layers that go by what is known about tools, as one value."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gristmill.runtime.learning import LearnFromCalls
 from gristmill.runtime.media import SaveMedia
 from gristmill.runtime.pinning import HoldBack
+from gristmill.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,6 @@ import asyncio
 import logging
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from gristmill.catalog.catalog import Catalog
@@ -18,6 +17,7 @@ from gristmill.catalog.stubs import LearnedResult
 from gristmill.catalog.usage import Habits
 from gristmill.model import Handler, Json, ToolCall, ToolResult
 from gristmill.runtime.kept_json import read_json, write_json
+from gristmill.values import dataclass
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ from gristmill.runtime.kept_json import read_json, write_json
 from gristmill.runtime.learning import Shapes, Usage
 from gristmill.runtime.pinning import Pinning
 from gristmill.upstream.base import Upstreams
+from gristmill.values import dataclass
 
 if TYPE_CHECKING:
     from gristmill.catalog.rankers import RankerKind

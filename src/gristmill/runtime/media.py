@@ -5,11 +5,12 @@ same with a session and without, and the host never writes into a folder that th
 """
 
 import hashlib
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import cast
 
 from gristmill.model import Handler, Json, ToolCall, ToolResult
 from gristmill.upstream.blobs import CONTENT_KEY, Blob
+from gristmill.values import dataclass
 
 FOLDER = "media"
 _ENDINGS = {

@@ -1,10 +1,11 @@
 """A call gets its proper names: models write ``crm.get_user(5)``, the server calls it ``get-user`` and the 5 ``number``."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gristmill.errors import ToolFailed, UnknownTool
 from gristmill.model import Handler, Tool, ToolCall, ToolResult
+from gristmill.values import dataclass
 
 Find = Callable[[str], Tool]
 """A tool by its key; raises ``UnknownTool``."""

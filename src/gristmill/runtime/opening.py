@@ -14,6 +14,7 @@ from gristmill.errors import ConfigError
 from gristmill.runtime.callers import Callers
 from gristmill.runtime.discover import Discovery
 from gristmill.runtime.extensions import ranker
+from gristmill.runtime.folders import state_folder
 from gristmill.runtime.known import KnownTools
 from gristmill.runtime.learning import LearnFromCalls, Shapes, Usage
 from gristmill.runtime.library import Knowledge, Library
@@ -138,11 +139,3 @@ def by_server(tools: "Mapping[str, Function]") -> "dict[str, dict[str, Function]
             raise ConfigError(f"{key!r}: the name {server!r} is taken by Gristmill itself; choose another")
         found.setdefault(server, {})[name] = function
     return found
-
-
-def state_folder(path: Path) -> Path:
-    """``path``, made if need be."""
-    path.mkdir(parents=True, exist_ok=True)
-    if os.geteuid() == 0:
-        path.chmod(0o711)  # code runs as another user then: it may pass through, not look around
-    return path

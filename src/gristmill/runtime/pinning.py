@@ -6,7 +6,7 @@ import logging
 import os
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from gristmill.catalog.catalog import Catalog
@@ -14,6 +14,7 @@ from gristmill.catalog.pins import Change, Pins, accept, changes, load_pins, pin
 from gristmill.errors import CallRefused
 from gristmill.model import Handler, ToolCall, ToolResult
 from gristmill.upstream.base import Upstreams
+from gristmill.values import dataclass
 
 log = logging.getLogger(__name__)
 

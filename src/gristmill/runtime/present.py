@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import msgspec
 
@@ -12,6 +12,7 @@ from gristmill.model import Budget, Report
 from gristmill.runtime.run import Run
 from gristmill.shaping.shape import shape, shape_small
 from gristmill.shaping.shaped import Shaped
+from gristmill.values import dataclass
 
 Save = Callable[[str, bytes], str]
 """Puts a file into a session's workspace; its path as code sees it."""

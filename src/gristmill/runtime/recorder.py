@@ -4,7 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import TracebackType
 from typing import Any
 
@@ -23,6 +23,7 @@ from gristmill.model import Handler, Json, Outcome, ToolCall, ToolResult
 from gristmill.runtime.account import Accounts, MadeCall, MadeExecution, returned_text
 from gristmill.runtime.answer import SERVER as RESERVED
 from gristmill.runtime.run import Run
+from gristmill.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,12 +1,12 @@
 """Calls that were made before are answered from the journal; new ones are written down, writes before they leave."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from gristmill.errors import LimitExceeded, NotFound, Refused, ToolFailed
 from gristmill.ledger.journal import Entry, Journal
 from gristmill.model import Handler, ToolCall, ToolResult
 from gristmill.runtime.run import Run
+from gristmill.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
 from gristmill.config_records import RecordsConfig
 from gristmill.errors import Error
@@ -12,6 +11,7 @@ from gristmill.ledger.audit import Audit
 from gristmill.ledger.journal import Journal
 from gristmill.ledger.spent import forget_spent
 from gristmill.store.base import Store, Transaction
+from gristmill.values import dataclass
 
 log = logging.getLogger(__name__)
 

@@ -1,7 +1,7 @@
 """Every opened room as one value."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gristmill.config import Config
 from gristmill.ledger.spent import Spent
@@ -21,6 +21,7 @@ from gristmill.sandbox.base import Pool
 from gristmill.sandbox.kept import Kept
 from gristmill.session.sessions import SessionRecord
 from gristmill.upstream.base import Upstreams
+from gristmill.values import dataclass
 
 _TOOLS = re.compile(r"\b(servers|mcp_client|skills)\b")
 

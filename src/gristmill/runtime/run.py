@@ -4,12 +4,13 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, cast
 
 from gristmill.guard.approvals import Grant
 from gristmill.guard.redact import Redactor
 from gristmill.model import Decision, Execution, Json, PlannedCall, ToolCall
+from gristmill.values import dataclass
 
 PLANNED = "$planned"
 """A planned result among the arguments of a later call: ``{"$planned": [number, key, ...]}``."""

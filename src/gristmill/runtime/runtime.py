@@ -1,43 +1,46 @@
 """The facade: open a runtime, find tools and execute code in it, close it."""
 
+# Annotations stay text, and what a method needs is imported by it: the hall is large, and `open` starts the sandbox before it
+# loads the rest, so that both happen at the same time.
+from __future__ import annotations
+
 import uuid
-from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gristmill.catalog.found import DetailLevel, ServerSummary
-from gristmill.catalog.pins import Change
-from gristmill.catalog.render import BUDGET_TOKENS
-from gristmill.catalog.scan import Finding
-from gristmill.config import Config, load_config
+from gristmill.catalog.found import BUDGET_TOKENS
 from gristmill.errors import ConfigError, Error, Refused, UnknownSession
 from gristmill.events import Emit, ignore
-from gristmill.guard.approvals import Approval, Approvals
-from gristmill.ledger.audit import Audit
-from gristmill.ledger.metrics import NoMetrics
-from gristmill.model import Budget, Execution, Isolation, Json, Limits, Outcome, Strategy, Tool
-from gristmill.runtime.build import open_rooms
-from gristmill.runtime.direct import OneCall
-from gristmill.runtime.discover import Described, Found, Language, ServerRow
-from gristmill.runtime.execute import Approve, execute
-from gristmill.runtime.keeping import Keeping, Scope, skills_in_sight
-from gristmill.runtime.learning import OUTSIDE
-from gristmill.runtime.promise import promise
-from gristmill.runtime.rooms import Rooms
-from gristmill.runtime.stats import Stats, read_stats
-from gristmill.session.sessions import session_key
-from gristmill.upstream.base import Ask
-from gristmill.upstream.inproc import Function
+from gristmill.model import Execution, Limits
 
-__all__ = ["Approval", "Runtime", "Session"]
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Mapping, Sequence
+    from pathlib import Path
+
+    from gristmill.catalog.found import DetailLevel, ServerSummary
+    from gristmill.catalog.pins import Change
+    from gristmill.catalog.scan import Finding
+    from gristmill.config import Config
+    from gristmill.guard.approvals import Approvals
+    from gristmill.ledger.audit import Audit
+    from gristmill.ledger.metrics import NoMetrics
+    from gristmill.model import Budget, Isolation, Json, Outcome, Strategy, Tool
+    from gristmill.runtime.discover import Described, Found, Language, ServerRow
+    from gristmill.runtime.execute import Approve
+    from gristmill.runtime.keeping import Keeping
+    from gristmill.runtime.rooms import Rooms
+    from gristmill.runtime.stats import Stats
+    from gristmill.upstream.base import Ask
+    from gristmill.upstream.inproc import Function
+
+__all__ = ["Runtime", "Session"]
 
 
 class Session:
     """A name whose interpreter and files live on between executions."""
 
-    def __init__(self, runtime: "Runtime", name: str) -> None:
+    def __init__(self, runtime: Runtime, name: str) -> None:
         self._runtime = runtime
         self.name = name
 
@@ -45,7 +48,7 @@ class Session:
         """As ``Runtime.execute``, in this session."""
         return await self._runtime.execute(code, session=self.name, **options)
 
-    async def fork(self, name: str | None = None) -> "Session":
+    async def fork(self, name: str | None = None) -> Session:
         """Branch the live interpreter; both continue independently and share the session's files.
 
         Raises:
@@ -76,7 +79,7 @@ class Runtime:
         emit: Emit = ignore,
         ask: Ask | None = None,
         serving: bool = False,
-    ) -> AsyncGenerator["Runtime"]:
+    ) -> AsyncGenerator[Runtime]:
         """Open what ``config`` (a value, a file, or ``gristmill.toml`` here) asks for; ``tools`` adds Python functions.
 
         ``emit`` hears of servers and of changed or suspicious tools, and of the calls of every execution. ``ask`` answers when a
@@ -87,9 +90,18 @@ class Runtime:
             ConfigError: the configuration cannot be used.
             SandboxUnavailable: the promised isolation cannot be had; nothing was started.
         """
-        settings = config if isinstance(config, Config) else load_config(config)
-        async with open_rooms(settings, tools or {}, emit=emit, ask=ask, serving=serving) as rooms:
-            yield Runtime(rooms)
+        from gristmill.sandbox.keeper import Keeper
+
+        with Keeper() as keeper:
+            from gristmill.config import Config, load_config  # all these while the keeper, then the template start beside us
+            from gristmill.runtime.sandboxes import starting
+
+            settings = config if isinstance(config, Config) else load_config(config)
+            async with starting(settings, keeper) as sandboxes:
+                from gristmill.runtime.build import open_rooms
+
+                async with open_rooms(settings, tools or {}, sandboxes, emit=emit, ask=ask, serving=serving) as rooms:
+                    yield Runtime(rooms)
 
     @property
     def config(self) -> Config:
@@ -132,6 +144,8 @@ class Runtime:
             NotFound: nothing is kept of the execution to resume.
             StoreUnavailable: what must be kept cannot be.
         """
+        from gristmill.runtime.execute import execute
+
         execution = Execution(
             id=execution_id or uuid.uuid4().hex,
             code=code or "",
@@ -168,6 +182,9 @@ class Runtime:
             ConfigError: an unknown limit, or ``ask`` on a runtime that was opened without.
             StoreUnavailable: what must be kept cannot be.
         """
+        from gristmill.runtime.direct import OneCall
+        from gristmill.runtime.execute import execute
+
         one = OneCall(tool=tool, arguments=dict(arguments or {}))
         execution = Execution(
             id=execution_id or uuid.uuid4().hex,
@@ -192,6 +209,8 @@ class Runtime:
         Raises:
             StoreUnavailable: it cannot be kept, so it must not be promised.
         """
+        from gristmill.runtime.promise import promise
+
         await promise(self._rooms, Execution(id=execution_id, code=code, session=session, caller=caller, tenant=tenant))
 
     @property
@@ -217,6 +236,8 @@ class Runtime:
         Raises:
             NotFound: nothing is kept of the execution.
         """
+        from gristmill.runtime.stats import read_stats
+
         await self._rooms.recorder.accounts.settled()
         await self._rooms.desk.store.flush()
         return await read_stats(self._rooms.spent, tenant=tenant, session=session, since=since, execution=execution)
@@ -246,6 +267,8 @@ class Runtime:
         Raises:
             NotFound: no such server; carries near names.
         """
+        from gristmill.runtime.learning import OUTSIDE
+
         found = await self._rooms.discovery.search(
             query, detail_level=detail_level, limit=limit, server=server, budget_tokens=budget_tokens,
             skills=await self._skills(session, caller, tenant), who=OUTSIDE if session is None else f"session {session}",
@@ -255,6 +278,8 @@ class Runtime:
 
     async def _skills(self, session: str | None, caller: str, tenant: str) -> tuple[Tool, ...]:
         """The skills in sight of whoever asks; a session that has not begun or is another caller's has none."""
+        from gristmill.runtime.keeping import Scope, skills_in_sight
+
         keeping = self._rooms.keeping
         mine = await keeping.sessions.list(tenant, caller) if session is not None else ()
         handle = next((each.handle for each in mine if each.name == session), None)
@@ -327,6 +352,8 @@ class Runtime:
             UnknownSession: ``session`` keeps no live interpreter.
             Refused: it belongs to another caller, or there is a session of the branch's name.
         """
+        from gristmill.session.sessions import session_key
+
         rooms, sessions = self._rooms, self._rooms.keeping.sessions
         space, new = session_key(tenant, session), session_key(tenant, branch)
         if space in rooms.kept.names:
@@ -355,6 +382,8 @@ class Runtime:
 
     async def drop_session(self, session: str, *, tenant: str = "local") -> None:
         """End the interpreter that ``session`` keeps; its files stay."""
+        from gristmill.session.sessions import session_key
+
         await self._rooms.kept.drop(session_key(tenant, session))
 
     @property

@@ -1,7 +1,6 @@
 """Searches go on record too: who asked what, what was found, and what that cost."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from gristmill.ledger.audit import Audit
 from gristmill.ledger.entries import AuditRecord
@@ -10,6 +9,7 @@ from gristmill.model import ToolCall
 from gristmill.runtime.account import Accounts
 from gristmill.runtime.discover import Found
 from gristmill.runtime.redactors import Redactors
+from gristmill.values import dataclass
 
 SCOPE = "run searches"
 """Masks of queries belong to no session: they are never restored, and forgotten with those of old runs."""

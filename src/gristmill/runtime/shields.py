@@ -1,7 +1,7 @@
 """The layers of a run that keep data where it belongs: masks, and rules about what may flow from one server to another."""
 
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gristmill.config import Config
 from gristmill.guard.flows import FlowLayer, Flows
@@ -10,6 +10,7 @@ from gristmill.model import Handler, ToolCall, ToolResult
 from gristmill.runtime.run import Run
 from gristmill.runtime.sources import Sources
 from gristmill.session.sessions import session_key
+from gristmill.values import dataclass
 
 OPEN = 1_000
 """Sessions whose values are remembered for flow rules; the one used longest ago goes first."""

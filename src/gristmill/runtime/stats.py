@@ -2,13 +2,13 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 
 from gristmill.config import Config
 from gristmill.ledger.advice import Advice, History, advise
 from gristmill.ledger.savings import Savings, Work, explain, savings
 from gristmill.ledger.spent import TABLES, Spent
 from gristmill.runtime.records import open_config_store
+from gristmill.values import dataclass
 
 METHOD = "o200k_base tokens; input of a loop that re-sends its context, one call per request; see docs/explain/tokens.md"
 

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Protocol
 
 from gristmill.events import Emit
 from gristmill.model import Handler, Isolation, Json, Limits, Report
+from gristmill.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ import os
 import signal
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 import anyio
@@ -22,6 +22,7 @@ from gristmill.sandbox.linux.cgroups import Group
 from gristmill.sandbox.output import Output
 from gristmill.sandbox.template import Exit
 from gristmill.sandbox.verdict import Ending, how, judge
+from gristmill.values import dataclass
 
 TICK_SECONDS, BUSY_TICK_SECONDS = 0.025, 0.002
 DEATH_SECONDS = 5.0

@@ -4,12 +4,12 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from gristmill.errors import Refused, SandboxError, UnknownSession
 from gristmill.model import Limits
 from gristmill.sandbox.base import Pool, Sandbox, same_seal
+from gristmill.values import dataclass
 
 SWEEP_SECONDS = 1.0
 

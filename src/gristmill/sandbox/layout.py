@@ -3,8 +3,9 @@
 import os
 import sys
 import sysconfig
-from dataclasses import dataclass
 from pathlib import Path
+
+from gristmill.values import dataclass
 
 PYTHON, SITE, MILL, CATALOG = "/opt/python", "/opt/site", "/opt/gristmill", "/opt/catalog"
 SHARED_PREFIXES = ("/", "/usr")  # prefixes that hold far more than a Python

@@ -2,11 +2,11 @@
 that fails. Nothing here touches the kernel: `gristmill doctor --plan` prints it and a snapshot test reads it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from gristmill.model import Isolation, Limits
 from gristmill.sandbox.layout import Layout, version
+from gristmill.values import dataclass
 
 SCRATCH, WORKSPACES = "/run/scratch", "/run/workspaces"
 DEVICES = ("null", "zero", "full", "random", "urandom")

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +21,12 @@ from gristmill.sandbox.base import same_seal
 from gristmill.sandbox.disk import DiskWatch
 from gristmill.sandbox.family import Family
 from gristmill.sandbox.jail import Handles, Jail
+from gristmill.sandbox.keeper import Keeper
 from gristmill.sandbox.linux import cgroups, tree
 from gristmill.sandbox.output import Output
 from gristmill.sandbox.plan import SCRATCH, WORKSPACES, JailSpec, plan, requested
 from gristmill.sandbox.template import Template, TemplateOrder
+from gristmill.values import dataclass
 
 SPAWN_SECONDS = 30.0
 FIRST_CALL_SECONDS = 0.05
@@ -64,6 +66,7 @@ class LinuxPool:
         self._sealed_like = options.limits  # the limits last found to fit our children: most callers ask with the same ones
         self._tasks: set[asyncio.Task[None]] = set()
         self._template: Template | None = None
+        self._launched: Template | None = None  # the first one, until somebody has waited for it
         self._ordinary: tuple[Template | None, bytes] = None, b""  # what most children of a template are made with
         self._starting = asyncio.Lock()  # one template at a time, however many callers find it gone
         self._base_bytes = 0
@@ -72,18 +75,20 @@ class LinuxPool:
         self._porter = ThreadPoolExecutor(1, "gristmill-porter")
 
     @classmethod
-    async def open(cls, options: PoolOptions, level: Isolation) -> "LinuxPool":
-        """Start the template and fill the pool.
+    async def open(cls, options: PoolOptions, level: Isolation, keeper: Keeper | None = None) -> "LinuxPool":
+        """Start the template, from ``keeper`` if there is one already, and fill the pool.
 
         Raises:
             SandboxUnavailable: a step towards ``level`` failed; the message names it.
         """
         pool = cls(options, level)
         try:
-            await asyncio.to_thread(_clear_scratch, options.scratch)
             pool._prepare_cgroups()
+            pool._launched = Template.launch(pool._order(), keeper)  # before any wait: whoever opens us has more to do meanwhile
+            await asyncio.to_thread(_clear_scratch, options.scratch)
             # The first child is the proof: what only a child's steps ask of the kernel must fail here, not at the first run.
-            pool._warm.append(await pool._spawn(options.limits, rehearse=True))
+            # It does not rehearse, since the first caller may be waiting for it.
+            pool._warm.append(await pool._spawn(options.limits))
         except SandboxCrashed as error:
             await pool.close()
             raise SandboxUnavailable(error.message) from None
@@ -97,6 +102,11 @@ class LinuxPool:
         """Wait until as many children wait as were asked for."""
         while len(self._warm) < self.options.warm and self._tasks:
             await asyncio.wait(set(self._tasks), return_when=asyncio.FIRST_COMPLETED)
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed."""
+        return self._closed
 
     @property
     def waiting(self) -> int:
@@ -150,8 +160,9 @@ class LinuxPool:
             await asyncio.gather(*self._tasks, return_exceptions=True)
         for jail in list(self._live):
             self._bury(jail)
-        if self._template is not None:
-            await self._template.close()
+        for template in (self._template, self._launched):
+            if template is not None:
+                await template.close()
         self._porter.shutdown()
         for group in self._groups:
             group.close()
@@ -344,7 +355,9 @@ class LinuxPool:
             if self._template is None or not self._template.alive:
                 if self._template is not None:
                     await self._template.close()
-                self._template = await Template.start(self._order())
+                template, self._launched = self._launched or Template.launch(self._order()), None
+                await template.ready()
+                self._template = template
                 self._base_bytes = self._template.base_bytes
         return self._template
 

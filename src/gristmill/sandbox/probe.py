@@ -4,12 +4,12 @@ import json
 import platform
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 from gristmill.model import Isolation
 from gristmill.sandbox.layout import executable
 from gristmill.sandbox.linux import filters, kernel
+from gristmill.values import dataclass
 
 PROBE = Path(__file__).parent / "linux" / "try_out.py"
 SECONDS = 20.0

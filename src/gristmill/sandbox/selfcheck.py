@@ -4,12 +4,13 @@ Each question is a program that tries what must not work and returns what came o
 """
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gristmill.errors import UnknownTool
 from gristmill.events import ignore
 from gristmill.model import Isolation, Limits, Report, ToolCall, ToolResult
 from gristmill.sandbox.base import Job, Pool
+from gristmill.values import dataclass
 
 _TRY = """
 def attempt(action):

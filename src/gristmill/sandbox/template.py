@@ -7,19 +7,18 @@ import os
 import socket
 import subprocess
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from dataclasses import asdict, field
 from typing import Any
 
 import msgspec
 
 from gristmill.errors import SandboxCrashed, SandboxUnavailable
 from gristmill.model import Isolation
-from gristmill.sandbox import layout
+from gristmill.sandbox.keeper import Keeper
 from gristmill.sandbox.linux import filters
 from gristmill.sandbox.plan import Plan, Step
+from gristmill.values import dataclass
 
-LAUNCHER = Path(__file__).parent / "linux" / "launch.py"
 START_SECONDS, STOP_SECONDS = 60.0, 5.0
 MESSAGE_BYTES = 1 << 16
 
@@ -68,36 +67,38 @@ class Template:
         self._loop.add_reader(control.fileno(), self._readable)
 
     @classmethod
-    async def start(cls, order: TemplateOrder) -> "Template":
-        """Launch and wait until it can fork.
+    def launch(cls, order: TemplateOrder, keeper: Keeper | None = None) -> "Template":
+        """Order it from ``keeper``, or from a new one; it gets ready by itself, on another core if there is one."""
+        ours, process = (keeper or Keeper()).take()
+        template = cls(ours, process)
+        try:
+            template._order(order)
+        except OSError:
+            template._gone("the sandbox's keeper ended")
+        return template
+
+    def _order(self, order: TemplateOrder) -> None:
+        ours = self._control
+        ours.send(json.dumps({"steps": _steps(order.plan.template), "cgroups": order.cgroups}).encode())
+        ours.send(json.dumps(_template_order(order)).encode())
+
+    async def ready(self) -> None:
+        """Wait until it can fork.
 
         Raises:
             SandboxUnavailable: a step of the plan failed; the message names it.
         """
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        ours.setblocking(False)
-        command = [layout.executable(), "-I", "-S", "-B", str(LAUNCHER), str(theirs.fileno()), str(os.getpid())]
-        with theirs:
-            # An empty environment: what the launcher was given could be read in /proc for as long as it lives.
-            keeper = subprocess.Popen(  # noqa: ASYNC220 - returns as soon as exec has happened
-                command, env={}, cwd="/", pass_fds=[theirs.fileno()], start_new_session=True,
-                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            )  # fmt: skip
-        template = cls(ours, keeper)
-        ours.send(json.dumps({"steps": _steps(order.plan.template), "cgroups": order.cgroups}).encode())
-        ours.send(json.dumps(_template_order(order)).encode())
         try:
             async with asyncio.timeout(START_SECONDS):
-                ready = await template._ready
+                ready = await self._ready
         except TimeoutError:
-            await template.close()
+            await self.close()
             raise SandboxUnavailable(f"the sandbox template was not ready within {START_SECONDS:.0f} s") from None
         except BaseException:
-            await template.close()
+            await self.close()
             raise
-        template.base_data, template.base_bytes = ready["base_data"], ready["base_bytes"]
-        template.missing = tuple(ready["missing"])
-        return template
+        self.base_data, self.base_bytes = ready["base_data"], ready["base_bytes"]
+        self.missing = tuple(ready["missing"])
 
     async def spawn(
         self, values: bytes, fds: Sequence[int], on_exit: Callable[[Exit], None], *, keep: bool, rehearse: bool
@@ -118,6 +119,7 @@ class Template:
     async def close(self) -> None:
         """Hang up; the template and all its children end, and we see to it."""
         self._gone("closed")
+        self._ready.exception()  # heard of here, if nobody waited for it
         try:
             await asyncio.to_thread(self._keeper.wait, STOP_SECONDS)
         except subprocess.TimeoutExpired:

@@ -1,11 +1,11 @@
 """How a run ended, decided from what the host saw and, below that, from what the guest says. Pure."""
 
 import signal
-from dataclasses import dataclass
 
 from gristmill.model import Limits, Status
 from gristmill.sandbox.bridge import Done
 from gristmill.sandbox.template import Exit
+from gristmill.values import dataclass
 
 HINTS = frozenset(
     ("memory_mb", "processes", "open_files", "workspace_mb", "workspace_files", "file_mb", "result_bytes", "calls", "call_bytes")

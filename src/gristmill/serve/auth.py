@@ -7,12 +7,12 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import cast, get_args
 
 from gristmill.config_serve import Scope
 from gristmill.errors import NotFound, Refused, Unauthorized
 from gristmill.store.base import Row, Store
+from gristmill.values import dataclass
 
 LOCAL = "local"
 SCOPES: tuple[Scope, ...] = get_args(Scope)

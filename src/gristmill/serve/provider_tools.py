@@ -8,10 +8,11 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal, cast
 
 from gristmill.model import Tool
+from gristmill.values import dataclass
 
 Format = Literal["anthropic", "openai"]
 

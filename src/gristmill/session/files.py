@@ -7,7 +7,6 @@ import os
 import secrets
 import stat
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from mimetypes import MimeTypes
 from pathlib import Path
@@ -17,6 +16,7 @@ from gristmill.errors import LimitExceeded, Refused
 from gristmill.session.beneath import opened, opened_file, opened_folder, opened_root, translated
 from gristmill.session.paths import DEPTH, CheckedPath, checked
 from gristmill.session.removal import remove_tree
+from gristmill.values import dataclass
 
 READ_BYTES = 32 << 20
 """What one read returns at most: more is read in ranges."""

@@ -3,11 +3,11 @@
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from gristmill.errors import LimitExceeded, Refused
 from gristmill.model import Json
 from gristmill.store.base import Statement, Store, Transaction
+from gristmill.values import dataclass
 
 KEY_CHARACTERS = 256
 TABLES = (

@@ -2,9 +2,9 @@
 
 import re
 import unicodedata
-from dataclasses import dataclass
 
 from gristmill.errors import Refused
+from gristmill.values import dataclass
 
 PART_BYTES, PATH_BYTES, DEPTH = 255, 4_000, 100
 """What Linux takes for one name and, nearly, for a path; and how deep folders may be nested."""

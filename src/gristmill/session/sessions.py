@@ -6,12 +6,13 @@ import json
 import time
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from gristmill.errors import LimitExceeded, Refused, UnknownSession
 from gristmill.session.workspace import folder_name
 from gristmill.store.base import Row, Statement, Store, Transaction
+from gristmill.values import dataclass
 
 LOCAL = "local"
 """The tenant when there is only one, and the caller when nobody says who he is."""

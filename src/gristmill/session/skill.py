@@ -4,12 +4,12 @@ import difflib
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, get_args
 
 from gristmill.errors import Refused
 from gristmill.model import Json, Tool
 from gristmill.session.skill_source import read_source
+from gristmill.values import dataclass
 
 Level = Literal["session", "user", "shared"]
 LEVELS: tuple[Level, ...] = get_args(Level)

@@ -5,10 +5,10 @@ import keyword
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from gristmill.errors import Refused
 from gristmill.model import Json
+from gristmill.values import dataclass
 
 RESERVED = frozenset(
     "ast builtins delete inspect linecache list load load_module portable_source save source sys textwrap types versions".split()

@@ -7,13 +7,14 @@ import json
 import logging
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import cast
 
 from gristmill.errors import LimitExceeded, Refused, UnknownSkill
 from gristmill.session.skill import LEVELS, Draft, Level, Scope, Skill, content_hash
 from gristmill.session.skill_source import ReadSkill, check_name, check_text, read_source
 from gristmill.store.base import Row, Statement, Store, Transaction
+from gristmill.values import dataclass
 
 log = logging.getLogger(__name__)
 

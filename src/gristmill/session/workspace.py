@@ -3,11 +3,11 @@
 import hashlib
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 from gristmill.errors import Refused
 from gristmill.session.removal import remove_tree
+from gristmill.values import dataclass
 
 NAME_LENGTH = 128
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9_-]{0,40}")

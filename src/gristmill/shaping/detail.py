@@ -1,9 +1,11 @@
 """How much is shown: a ladder from rich to poor, and the search for the richest step that fits."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import TypeVar
+
+from gristmill.values import dataclass
 
 STEPS = 40
 

@@ -1,11 +1,12 @@
 """One value being shaped: the strategy, what was learned of its parts, and the places where something was left out."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from gristmill.model import Json, Strategy
 from gristmill.shaping.table import Table
+from gristmill.values import dataclass
 
 Path = tuple[str | int, ...]
 """Keys and indexes from the whole value to a part of it."""

@@ -3,10 +3,10 @@
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from gristmill.model import Json
 from gristmill.shaping import spelled
+from gristmill.values import dataclass
 
 WORTH = 300
 """Characters from which on a value in the text is shaped as a value."""

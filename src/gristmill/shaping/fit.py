@@ -1,11 +1,11 @@
 """One part of a report brought within its tokens, what is said about the rest included."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from gristmill.model import Json, LeftOut
 from gristmill.shaping.measure import EXACT_CHARACTERS, count, count_about
 from gristmill.shaping.spill import Kept, Part, cost, shortened
+from gristmill.values import dataclass
 
 HANDLE_TOKENS = 70
 """A first guess at what the line about the rest costs."""

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from gristmill.values import dataclass
 
 TRACEBACK = "Traceback (most recent call last):"
 STACK_LINES = 4

@@ -1,7 +1,6 @@
 """Long lists and tables, shown by some of their items: first and last, or evenly spaced, or none."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from gristmill.model import Json, Strategy
 from gristmill.shaping.detail import Detail
@@ -9,6 +8,7 @@ from gristmill.shaping.draft import Path
 from gristmill.shaping.fold import fold
 from gristmill.shaping.survey import kinds, summarize
 from gristmill.shaping.table import Row, Table
+from gristmill.values import dataclass
 
 Inner = Callable[[Json, Path], Json]
 """Shapes one item, given its place in the list; a cell, given its row and its column."""

@@ -1,9 +1,9 @@
 """What this room gives and takes: a report made short, and the callable that keeps what was left out of it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from gristmill.model import Json, LeftOut
+from gristmill.values import dataclass
 
 Spill = Callable[[str, bytes], str | None]
 """Keeps bytes under a name (``result.json``) and returns their path as the sandbox sees it; nothing where nothing is kept.

@@ -1,7 +1,7 @@
 """What was left out gets a name: where it is kept, and the one line of Python that looks at more of it."""
 
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Literal
 
 from gristmill.errors import Error
@@ -10,6 +10,7 @@ from gristmill.shaping.draft import Fold
 from gristmill.shaping.encode import as_text
 from gristmill.shaping.measure import count
 from gristmill.shaping.shaped import Spill
+from gristmill.values import dataclass
 
 AT_ONCE: dict[str, int] = {"items": 20, "pairs": 20, "text": 2_000, "lines": 40}
 """How much of what was left out the suggested line looks at."""

@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 
 from gristmill.model import Strategy
 from gristmill.shaping.detail import STEPS
 from gristmill.shaping.fold import fold
 from gristmill.shaping.lines import Run, Unit, grouped, runs_of
+from gristmill.values import dataclass
 
 _TROUBLE = re.compile(r"(?i)\b(error|exception|traceback|warning|failed|failure|fatal|refused|denied)")
 

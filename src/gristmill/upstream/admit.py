@@ -1,7 +1,8 @@
 """Which of a server's tools are offered. Pure, and apart from the listing, which needs the MCP SDK."""
 
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
+
+from gristmill.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,6 @@ issuer check, dynamic registration as the last resort, refresh. Here is what it 
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from urllib.parse import parse_qs, urlsplit
 
 import anyio
@@ -25,6 +24,7 @@ from pydantic import AnyUrl, BaseModel, ValidationError
 from gristmill.config_servers import OAuthConfig
 from gristmill.upstream.secrets import Secrets
 from gristmill.upstream.tokens import TokenStore
+from gristmill.values import dataclass
 
 _EARLY = 30.0
 """Seconds before its end at which a token counts as over: it must still be good when it arrives."""

@@ -2,11 +2,11 @@
 
 import difflib
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from gristmill.errors import UnknownTool, UpstreamError, UpstreamUnavailable
 from gristmill.model import Json, Tool, ToolCall, ToolResult
+from gristmill.values import dataclass
 
 State = Literal["idle", "connecting", "ready", "failed", "closed"]
 

@@ -1,6 +1,8 @@
 """Bytes in a result that are no text. Apart from the reading of results, which needs the MCP SDK."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from gristmill.values import dataclass
 
 CONTENT_KEY = "_content"
 """Where blobs and resources stand that came along with structured content."""

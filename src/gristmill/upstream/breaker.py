@@ -1,7 +1,9 @@
 """When to try again: a circuit breaker and a backoff, both pure. The clock and the dice come in as parameters."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from gristmill.values import dataclass
 
 Clock = Callable[[], float]
 Dice = Callable[[], float]

@@ -4,7 +4,6 @@ import math
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, Literal
 
@@ -27,6 +26,7 @@ from gristmill.model import ToolCall
 from gristmill.upstream.base import Ask, InputAnswer, InputRequest
 from gristmill.upstream.repair import Mending
 from gristmill.upstream.world import always
+from gristmill.values import dataclass
 
 Era = Literal["legacy", "modern"]
 Mode = Literal["auto", "legacy"]

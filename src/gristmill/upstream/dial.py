@@ -3,7 +3,6 @@
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from gristmill.upstream.supervise import Supervised
 from gristmill.upstream.terms import Outside, Terms
 from gristmill.upstream.warden import Warden
 from gristmill.upstream.world import Tokens, World
+from gristmill.values import dataclass
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ import ipaddress
 import socket
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import anyio
@@ -19,6 +19,7 @@ from mcp_types import CONNECTION_CLOSED
 
 from gristmill.upstream.brief import one_line
 from gristmill.upstream.translate import TOO_LARGE
+from gristmill.values import dataclass
 
 _CONNECT_SECONDS = 10.0
 _QUIET_SECONDS = 300.0

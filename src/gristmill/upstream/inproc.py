@@ -3,7 +3,6 @@
 import importlib
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, cast, get_type_hints
 
 import anyio
@@ -22,6 +21,7 @@ from pydantic_core import to_jsonable_python
 from gristmill.errors import ConfigError, Error, ToolFailed, UpstreamTimeout
 from gristmill.model import Json, Tool, ToolCall, ToolResult
 from gristmill.upstream.base import ServerStatus, check_known
+from gristmill.values import dataclass
 
 Function = Callable[..., Any]
 

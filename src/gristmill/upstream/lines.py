@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from gristmill.values import dataclass
 
 _HEAD = 4_096
 _TAIL = 256

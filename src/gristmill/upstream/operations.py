@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, cast
 from urllib.parse import quote, urljoin
 
@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from gristmill.errors import ConfigError, ToolFailed
 from gristmill.model import Json, Tool
+from gristmill.values import dataclass
 
 _METHODS = ("get", "put", "post", "delete", "patch", "head", "options")
 _READS = ("get", "head", "options")

@@ -7,7 +7,7 @@ import signal
 from collections import deque
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from subprocess import PIPE
 from typing import Any
@@ -22,6 +22,7 @@ from gristmill.errors import UpstreamUnavailable
 from gristmill.upstream.lines import Lines, TooLong
 from gristmill.upstream.translate import TOO_LARGE
 from gristmill.upstream.warden import Warden, pid_handle
+from gristmill.values import dataclass
 
 log = logging.getLogger(__name__)
 

@@ -1,7 +1,7 @@
 """What a supervisor is told: how to treat its server, and the parts of the world it may use. Values only."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gristmill.events import Emit, ignore
 from gristmill.upstream.admit import Filter
@@ -9,6 +9,7 @@ from gristmill.upstream.base import Ask
 from gristmill.upstream.breaker import Backoff, Dice
 from gristmill.upstream.remember import Remembered
 from gristmill.upstream.world import always
+from gristmill.values import dataclass
 
 
 def forget(_remembered: Remembered) -> None:

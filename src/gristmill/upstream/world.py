@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from gristmill.events import Emit, ignore
@@ -10,6 +10,7 @@ from gristmill.upstream.base import Ask
 from gristmill.upstream.breaker import Dice
 from gristmill.upstream.secrets import Keyring, no_keyring
 from gristmill.upstream.tokens import TokenStore
+from gristmill.values import dataclass
 
 Tokens = Callable[[str], TokenStore]
 """A server's name → where its tokens are kept."""

@@ -4,17 +4,17 @@ import ctypes
 import functools
 import json
 import os
-import platform
 from collections.abc import Callable
-from pathlib import Path
 
-MACHINE = platform.machine()
+MACHINE = os.uname().machine
 
 
 @functools.cache
 def tables() -> dict[str, dict[str, int]]:
     """The numbers of the system calls by machine and name."""
-    return json.loads(Path(__file__).with_name("syscalls.json").read_text())
+    # Without pathlib and platform, which the launcher would load for this file alone while the first caller waits.
+    with open(os.path.join(os.path.dirname(__file__), "syscalls.json"), encoding="ascii") as file:
+        return json.load(file)
 
 
 NUMBERS = tables().get(MACHINE, {})

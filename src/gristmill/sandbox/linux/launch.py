@@ -11,11 +11,14 @@ import signal
 import socket
 import sys
 import time
-from typing import NoReturn
+
+TYPE_CHECKING = False  # as in `typing`, whose loading would cost the first caller milliseconds
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)).removesuffix("/gristmill/sandbox/linux"))
 
-from gristmill.sandbox.linux import steps
+from gristmill.sandbox.linux import steps  # noqa: E402 - made importable above
 
 ORDER_BYTES = 1 << 18
 CONTROL = 3
@@ -54,7 +57,7 @@ def _become_template(control: int, order: dict[str, list[dict[str, object]]]) ->
         _fail(CONTROL, str(error))
 
 
-def _fail(control: int, reason: str) -> NoReturn:
+def _fail(control: int, reason: str) -> "NoReturn":
     socket.socket(fileno=control).send(json.dumps({"failed": reason}).encode())
     os._exit(70)
 

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable
-from typing import Any
 
 from gristmill.sandbox.linux import mounts, namespaces, rlimits
 
@@ -11,7 +10,7 @@ class StepFailed(Exception):
     """The launch ends here; the message names the step and what the kernel said."""
 
 
-def walk(steps: list[dict[str, Any]], actions: dict[str, Callable[..., object]]) -> None:
+def walk(steps: list[dict[str, object]], actions: dict[str, Callable[..., object]]) -> None:
     """Do each step in order.
 
     Raises:
@@ -20,7 +19,7 @@ def walk(steps: list[dict[str, Any]], actions: dict[str, Callable[..., object]])
     for number, step in enumerate(steps, 1):
         arguments = {key: value for key, value in step.items() if key != "do"}
         try:
-            actions[step["do"]](**arguments)
+            actions[str(step["do"])](**arguments)
         except OSError as error:
             named = ", ".join(f"{key}={value}" for key, value in arguments.items() if isinstance(value, str | int))
             raise StepFailed(f"step {number}, {step['do']}({named}): {error.strerror or error}") from error

@@ -18,6 +18,11 @@ T = TypeVar("T")
 
 def ask(config: Path | None, question: "Callable[[Discovery], Awaitable[T]]", *, wait: float, again: bool = False) -> T:
     """The answer to ``question``, once the servers have been listed or ``wait`` seconds are over; no sandbox is opened."""
+    return ask_about(settings_with_servers(config), question, wait=wait, again=again)
+
+
+def settings_with_servers(config: Path | None) -> "Config":
+    """The configuration; one without servers is said to be so."""
     from gristmill.config import load_config
     from gristmill.serve.cli.terminal import stderr
 
@@ -25,7 +30,7 @@ def ask(config: Path | None, question: "Callable[[Discovery], Awaitable[T]]", *,
     if not settings.servers:
         stderr().print("no servers are configured: add one to gristmill.toml, such as", style="yellow")
         stderr().print('  [servers.time]\n  command = "uvx"\n  args = ["mcp-server-time"]', markup=False)
-    return ask_about(settings, question, wait=wait, again=again)
+    return settings
 
 
 def ask_about(settings: "Config", question: "Callable[[Discovery], Awaitable[T]]", *, wait: float, again: bool = False) -> T:

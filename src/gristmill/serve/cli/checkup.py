@@ -1,9 +1,10 @@
 """What ``gristmill doctor`` looks at beside the sandbox: the configuration, the state folder, the store, each server."""
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from gristmill.values import dataclass
 
 if TYPE_CHECKING:
     from gristmill.config import Config

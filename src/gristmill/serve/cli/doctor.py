@@ -72,7 +72,7 @@ def _exit_code(findings: dict[str, Any]) -> int:
 
 
 def _print_plan(settings: Any, *, json: bool) -> None:
-    from gristmill.runtime.build import planned
+    from gristmill.runtime.sandboxes import planned
     from gristmill.sandbox.template import as_json
     from gristmill.serve.cli.terminal import print_json
 
@@ -87,7 +87,7 @@ async def _examine(settings: Any) -> dict[str, Any]:
     import asyncio
 
     from gristmill.errors import Error
-    from gristmill.runtime.build import open_pool
+    from gristmill.runtime.sandboxes import open_pool
     from gristmill.sandbox.probe import probe
     from gristmill.sandbox.selfcheck import selfcheck
 

@@ -1,14 +1,14 @@
 """``gristmill search``: the tools that fit a question."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from gristmill.serve.cli.asking import WAIT, Wait, ask
+from gristmill.serve.cli.asking import WAIT, Wait, ask_about, settings_with_servers
 from gristmill.serve.cli.run import ConfigFile
 
 if TYPE_CHECKING:
+    from gristmill.config import Config
     from gristmill.model import Tool
     from gristmill.runtime.discover import Discovery, Found
 
@@ -31,12 +31,14 @@ def search(
     """
     from gristmill.serve.cli.terminal import print_json, print_text, stderr
 
+    settings = settings_with_servers(config)
+
     async def search_all(discovery: "Discovery") -> "Found":
         return await discovery.search(
-            query, detail_level=detail, limit=limit, server=server, budget_tokens=budget, skills=await _skills(config)
+            query, detail_level=detail, limit=limit, server=server, budget_tokens=budget, skills=await _skills(settings)
         )
 
-    found = ask(config, search_all, wait=wait)
+    found = ask_about(settings, search_all, wait=wait)
     if json:
         print_json({"query": found.query, "hits": [_fields(hit) for hit in found.hits], "text": found.text})
     elif found.text:
@@ -45,11 +47,8 @@ def search(
         stderr().print("nothing fits; `gristmill tools` shows what there is")
 
 
-async def _skills(config: Path | None) -> "tuple[Tool, ...]":
+async def _skills(settings: "Config") -> "tuple[Tool, ...]":
     """The skills that were saved here; where nothing was ever kept nothing is opened, or even imported."""
-    from gristmill.config import load_config
-
-    settings = load_config(config)
     if settings.store.url is None and not (settings.state_dir / "gristmill.db").exists():
         return ()
     from gristmill.runtime.keeping import open_keeping, skills_in_sight

@@ -5,9 +5,10 @@ import time
 from collections import Counter, deque
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gristmill.errors import Busy
+from gristmill.values import dataclass
 
 MOST_TENANTS = 10_000
 """Tenants whose rate is remembered; a full bucket is forgotten first."""

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 
 import msgspec
 
@@ -12,6 +12,7 @@ from gristmill.errors import Busy, Error, NotFound
 from gristmill.events import CallFinished, CallProgressed, CallStarted, Event, OutputWritten
 from gristmill.model import Outcome
 from gristmill.serve.auth import Principal
+from gristmill.values import dataclass
 
 EVENTS, EVENT_BYTES = 5_000, 1_000_000
 """What is kept of one execution's events for late and slow listeners; the oldest go first, and that is said."""

@@ -2,7 +2,6 @@
 
 import asyncio
 import ipaddress
-from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
@@ -11,6 +10,7 @@ from starlette.requests import Request
 from gristmill.config_serve import ServeConfig
 from gristmill.errors import LimitExceeded, Refused
 from gristmill.serve.http.lanes import Budget
+from gristmill.values import dataclass
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]", "::1"})
 FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")

@@ -3,7 +3,6 @@
 import asyncio
 import base64
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol, cast
 from urllib.parse import quote, unquote, urlsplit
 
@@ -12,6 +11,7 @@ from mcp_types import AudioContent, BlobResourceContents, ContentBlock, ImageCon
 from gristmill.errors import NotFound
 from gristmill.model import Json
 from gristmill.serve.harmless import harmless
+from gristmill.values import dataclass
 
 SCHEME = "workspace"
 TEMPLATE = "workspace://{session}/{+path}"

@@ -1,13 +1,14 @@
 """What the door keeps while it is open: the hall, the runs, who listens."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gristmill.serve.mcp.asking import Ctx
 from gristmill.serve.mcp.changes import Changes
 from gristmill.serve.mcp.hall import Hall
 from gristmill.serve.mcp.runs import Runs
 from gristmill.serve.mcp.who import LOCAL, Who
+from gristmill.values import dataclass
 
 TASK_AFTER_SECONDS = 2.0
 """Most programs are done by then, and asking for a task costs a second round at least."""
