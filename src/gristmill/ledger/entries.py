@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, field
+from operator import attrgetter
 from typing import Any, Literal, cast
 
 from gristmill.ledger.text import bounded, bounded_json, sha256
@@ -40,11 +41,12 @@ class AuditRecord:
     def fields(self) -> dict[str, Any]:
         """What is kept: every text harmless and bounded, nothing that is empty."""
         found: dict[str, Any] = {}
-        for name in self.__slots__:
-            value = getattr(self, name)
+        for name, value in zip(_NAMES, _VALUES(self), strict=True):
             if value is None:
                 continue
-            if type(value) is str:
+            if type(value) is str and len(value) <= TEXT and value.isprintable():
+                found[name] = value  # as nearly all are
+            elif type(value) is str:
                 found[name] = bounded(value, CODE, keep="\n\t") if name == "code" else bounded(value, TEXT)
             elif name not in _NESTED:
                 found[name] = value
@@ -56,6 +58,8 @@ class AuditRecord:
 
 
 _NESTED = ("arguments", "details")
+_NAMES = tuple(AuditRecord.__slots__)
+_VALUES = attrgetter(*_NAMES)
 
 
 def _plain(value: Json) -> Json:
