@@ -14,6 +14,8 @@ Floats = NDArray[np.float32]
 def fuse(words: Floats, meaning: Floats) -> Floats:
     """One score per tool; all zeros when neither has an opinion."""
     lexical, dense = standardized(words), standardized(meaning)
+    if not (lexical.any() or dense.any()):
+        return words  # one tool, or tools that are all alike: nothing stands out, but the words still fit or do not
     best = float(lexical.max(initial=0.0))
     sure, unsure = MEANING_WEIGHT
     weight = float(np.interp(best, SURE_FROM, (unsure, sure)))

@@ -48,6 +48,12 @@ def test_the_tool_that_is_meant_comes_first(query: str, found: str):
     assert names(query)[0] == found
 
 
+def test_the_only_tool_there_is_is_found_by_its_words_and_not_by_others():
+    alone = Index.build(TOOLS[:1])
+    assert [hit.tool.name for hit in alone.search("search issues", 3)] == ["search_issues"]
+    assert not alone.search("weather tomorrow", 3)
+
+
 def test_hits_come_best_first_and_no_more_than_asked_for():
     hits = INDEX.search("search", 4)
 
