@@ -50,7 +50,8 @@ function options(series, unit, step, width) {
     cursor: { drag: { x: false, y: false }, y: false, points: { show: false } },
     legend: { markers: { width: 0, fill: (_plot, place) => css(series[place - 1]?.color) } },
     scales: {
-      x: { range: (_plot, low, high) => [low - step / 2, high + step / 2] },
+      // By the times themselves: for a single one uPlot would show a whole day.
+      x: { range: ({ data: [times] }) => (times.length ? [times[0] - step / 2, times.at(-1) + step / 2] : [0, 1]) },
       y: { range: (_plot, _low, high) => [0, Math.max(high * 1.1, 1)] },
     },
     axes: [
