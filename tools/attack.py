@@ -84,7 +84,7 @@ def run(who: str, python: Path, root: Path, arguments: Sequence[str], uid: int |
     environment |= {name: value for name, value in os.environ.items() if name.startswith("GRISTMILL_ATTACK_")}
     command = [
         str(python), "-B", "-m", "pytest", "tests/attack", "-q", "-p", "no:cacheprovider", f"--junitxml={report}",
-        f"--basetemp={home}/pytest", "-n", "2", "--dist", "loadfile", *arguments,
+        f"--basetemp={home}/pytest", *arguments,
     ]  # fmt: skip
     started = time.monotonic()
     try:
