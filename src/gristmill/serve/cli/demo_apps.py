@@ -19,9 +19,10 @@ from gristmill.errors import ConfigError
 from gristmill.serve.cli.terminal import harmless, print_json, stderr, stdout
 
 NEXT = (
-    "gristmill tools -c examples/pam/gristmill.toml       what the servers offer, and what that costs a model",
-    "gristmill serve -c examples/pam/gristmill.toml       the same for your own MCP client",
-    "make bench-tokens                                    all tasks, with the ones where we are dearer",
+    "gristmill serve --http -c examples/pam/gristmill.toml   then watch and approve at http://127.0.0.1:8030/dashboard",
+    "gristmill init                                          your own servers: those of the MCP clients on this machine",
+    "gristmill install claude-code --dry-run                 what would change in a client, so that it uses Gristmill",
+    "make bench-tokens                                       all tasks, with the ones where we are dearer",
 )
 
 
