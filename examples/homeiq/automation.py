@@ -7,10 +7,10 @@ from mcp.server.mcpserver.exceptions import ToolError
 from examples.homeiq.habits import DAY_NAMES, find_habits
 from examples.homeiq.rows import Automation, EventRow, Pattern
 from examples.homeiq.seed import TODAY
-from examples.homeiq.stored import chosen_records
+from examples.homeiq.starting import start
 from examples.homeiq.writing import write
 from examples.records import Records
-from examples.serving import arguments, reads, serve, server_of
+from examples.serving import reads
 
 PORT = 8024
 
@@ -46,11 +46,4 @@ class Automations:
 
 
 if __name__ == "__main__":
-    parser = arguments("HomeIQ: habits and automations", port=PORT)
-    parser.add_argument("--db", help="another database of the same form")
-    chosen = parser.parse_args()
-    try:
-        records = chosen_records(chosen.db)
-    except ValueError as error:
-        parser.error(str(error))
-    serve(server_of("homeiq-automation", Automations(records)), chosen.http)
+    start("homeiq-automation", "HomeIQ: habits and automations", PORT, lambda records: Automations(records()))

@@ -6,9 +6,9 @@ With ``HA_HTTP_URL`` and ``HA_TOKEN`` in its environment it asks a live Home Ass
 import os
 
 from examples.homeiq.rows import DeviceRow, EventRow
-from examples.homeiq.stored import chosen_records
+from examples.homeiq.starting import start
 from examples.records import Records
-from examples.serving import arguments, reads, serve, server_of
+from examples.serving import reads
 
 PORT = 8006
 HOME, TOKEN = "HA_HTTP_URL", "HA_TOKEN"
@@ -80,11 +80,4 @@ def live_data() -> object | None:
 
 
 if __name__ == "__main__":
-    parser = arguments("HomeIQ: devices and events", port=PORT)
-    parser.add_argument("--db", help="another database of the same form")
-    chosen = parser.parse_args()
-    try:
-        tools = live_data() or Data(chosen_records(chosen.db))
-    except ValueError as error:
-        parser.error(str(error))
-    serve(server_of("homeiq-data", tools), chosen.http)
+    start("homeiq-data", "HomeIQ: devices and events", PORT, lambda records: live_data() or Data(records()))

@@ -3,10 +3,10 @@
 from examples.homeiq.house import MODELS
 from examples.homeiq.rows import Capabilities, DeviceRow
 from examples.homeiq.seed import STATES
-from examples.homeiq.stored import chosen_records
+from examples.homeiq.starting import start
 from examples.homeiq.writing import SERVICES
 from examples.records import Records
-from examples.serving import arguments, reads, serve, server_of
+from examples.serving import reads
 
 PORT = 8028
 
@@ -37,11 +37,4 @@ class Devices:
 
 
 if __name__ == "__main__":
-    parser = arguments("HomeIQ: device intelligence", port=PORT)
-    parser.add_argument("--db", help="another database of the same form")
-    chosen = parser.parse_args()
-    try:
-        records = chosen_records(chosen.db)
-    except ValueError as error:
-        parser.error(str(error))
-    serve(server_of("homeiq-devices", Devices(records)), chosen.http)
+    start("homeiq-devices", "HomeIQ: device intelligence", PORT, lambda records: Devices(records()))
