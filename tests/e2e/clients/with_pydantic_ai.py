@@ -25,7 +25,7 @@ def model(messages, info):
 
 async def main() -> None:
     transport = StdioTransport(command=sys.argv[1], args=sys.argv[2:], env=dict(os.environ))
-    agent = Agent(FunctionModel(model), toolsets=[MCPToolset(transport)])
+    agent = Agent(FunctionModel(model), toolsets=[MCPToolset(transport, init_timeout=60)])
     result = await agent.run("what is six times seven?")
     print(json.dumps({"tools": offered, "text": result.output}))
 
