@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from gristmill import __version__
+from gristmill.serve import foreign
 from gristmill.serve.cli import (
     approvals,
     audit,
@@ -30,9 +31,6 @@ from gristmill.serve.cli import (
     tools,
 )  # fmt: skip
 from gristmill.serve.cli.help import EPILOG, GroupedHelp
-
-FOREIGN_LOGGERS = ("mcp", "client", "httpx2", "httpcore2", "uvicorn", "asyncio")
-"""What they have to say about servers is told by `gristmill tools`, in one line and without secrets."""
 
 BEGIN, TOOLS, CODE, LOOK = "Begin", "Tools", "Code", "Look after it"
 
@@ -85,7 +83,7 @@ def root(
     """Before any verb: libraries of others write nothing to our standard error."""
     import logging
 
-    for name in FOREIGN_LOGGERS:
+    for name in foreign.LOGGERS:
         logging.getLogger(name).setLevel(logging.CRITICAL)
 
 

@@ -9,6 +9,8 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
+from gristmill.serve.foreign import LOGGERS
+
 log = logging.getLogger("gristmill.http")
 FIELD = "fields"
 _request: ContextVar[str | None] = ContextVar("request", default=None)
@@ -50,7 +52,7 @@ def set_up_logs(level: str, stream: TextIO | None = None) -> None:
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(max(logging.WARNING, chosen))
-    for name in ("gristmill", "uvicorn", "uvicorn.error"):
+    for name in ("gristmill", *LOGGERS):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [], True
         logger.setLevel(chosen if name == "gristmill" else logging.NOTSET)

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from gristmill.serve.foreign import LOGGERS
 from gristmill.serve.http.logs import HIDDEN, begin_request, log, say, set_up_logs
 
-NAMES = ("", "gristmill", "uvicorn", "uvicorn.error")
+NAMES = ("", "gristmill", *LOGGERS)
 
 
 @pytest.fixture(autouse=True)
@@ -73,6 +74,8 @@ def test_the_configured_level_says_what_is_logged(level: str, seen: int) -> None
 
 
 def test_what_libraries_say_comes_in_the_same_form_from_warnings_on() -> None:
+    for name in LOGGERS:
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # as the command line leaves them
     stream = set_up("debug")
     for name in ("asyncio", "uvicorn.error", "mcp.client"):
         logging.getLogger(name).info("chatter")
