@@ -8,6 +8,7 @@ answers at once; whoever waits first reads for all. Nothing here is a defence: t
 """
 
 import binascii
+import contextlib
 import itertools
 import json
 import os
@@ -39,6 +40,16 @@ class ToolError(Exception):
 
 
 ToolError.__module__ = "mcp_client"  # where the agent can import it from
+
+
+class _Echo:
+    """Stands where the socket does, and answers the call that was sent last."""
+
+    def sendall(self, data):
+        self._call = _decode(data[_HEAD.size :].decode("utf-8"))
+
+    def recv(self, size, flags=0):
+        return frame(_encode(("value", self._call[1], None)))
 
 
 class Channel:
@@ -81,6 +92,15 @@ class Channel:
         """Take ``data`` as if it had come from the host."""
         self._fds = ()
         self._fill(data)
+
+    @contextlib.contextmanager
+    def talking_to_itself(self):
+        """Calls made meanwhile never leave: each is answered with nothing, at once."""
+        sock, self.sock = self.sock, _Echo()
+        try:
+            yield
+        finally:
+            self.sock = sock
 
     def _receive_with_fds(self):
         data, self._fds, _, _ = socket.recv_fds(self.sock, 1 << 16, 2)

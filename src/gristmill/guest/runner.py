@@ -4,6 +4,7 @@
 """The life of a child: wait for code, run it, report, and for a session again. Runs sealed; trusts nobody, guards nothing."""
 
 import asyncio
+import importlib
 import inspect
 import json
 import linecache
@@ -21,6 +22,8 @@ from gristmill.guest.pending import Pending
 _WARM_UP = "print(1)"
 _REHEARSAL = frame(json.dumps(["run", "print(end='')", 10_000]))
 """What a child rehearses before it waits: what every program needs and no more, since each page it touches is its own."""
+_CALLING = "__import__('mcp_client').call_mcp_tool('a.b', {'c': 1})\nawait __import__('asyncio').sleep(0)"
+"""What the next in line rehearses besides: a call, and an event loop. Leaves no name behind."""
 
 # Bound now: code that patches these in its own interpreter must not break the report about it.
 _encode = json.JSONEncoder().encode
@@ -86,8 +89,24 @@ class Runner:
         self.channel.rehearse(_REHEARSAL)
         order, _ = self.channel.next_order()
         self.execute(*order[1:])
+        self._forget()
+
+    def prime(self, modules):
+        """Nobody needs us just now: import what the next program will most likely import, and make a call that goes nowhere."""
+        tools.use_modules(modules)
+        if modules is not None:
+            importlib.import_module("servers")
+        with self.channel.talking_to_itself():
+            self.execute(_CALLING, 10_000)
+        self.loop.close()  # its descriptors are not for a child that waits
+        self.loop = None
+        asyncio.set_event_loop(None)
+        self._forget()
+
+    def _forget(self):
+        """Nothing of a rehearsal is to be seen later."""
         self.count = 0
-        tools.CALLS.parallel.clear()
+        tools.CALLS.forget()
         linecache.cache.clear()
 
     def serve(self, *, keep):
@@ -101,6 +120,8 @@ class Runner:
                 self._run(*order[1:])
                 if not keep:
                     signal.pause()  # the host kills us; leaving by ourselves would only race it
+            elif order[0] == "prime":
+                self.prime(order[1])
             elif order[0] == "fork":
                 self._branch(fds)
 
@@ -263,5 +284,6 @@ def train(rounds):
             theirs.recv(1 << 16)
         runner.channel.close()
     sys.stdout = stdout
+    tools.CALLS.channel = None
     tools.CALLS.forget()
     linecache.cache.clear()

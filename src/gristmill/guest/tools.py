@@ -10,6 +10,7 @@ import sys
 import types
 
 from gristmill.guest.channel import ToolError
+from gristmill.guest.typed import TypedFinder
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 AGENT = "<code "
@@ -35,7 +36,6 @@ class Calls:
 
     def forget(self):
         """Drop what was learnt about programs that are gone."""
-        self.channel = None
         self.parallel.clear()
         self._known.clear()
 
@@ -173,13 +173,16 @@ def describe(keys, language="python"):
     return CALLS.call("gristmill.describe", {"keys": keys, "language": language})
 
 
+_typed = TypedFinder()
+
+
 def use_modules(folder):
     """Import tools from the typed modules in ``folder``; a session whose catalogue has changed imports them anew."""
-    if folder == _modules[0]:
+    if folder == _typed.folder:
         return
-    if _modules[0] in sys.path:
-        sys.path.remove(_modules[0])
-    _modules[0] = folder
+    if _typed.folder in sys.path:
+        sys.path.remove(_typed.folder)
+    _typed.folder = folder
     if "servers" in sys.modules:  # only then: a look at every module's name makes a hundred pages the child's own
         for name in [name for name in sys.modules if name.partition(".")[0] == "servers"]:
             del sys.modules[name]
@@ -188,16 +191,14 @@ def use_modules(folder):
         sys.path_importer_cache.pop(folder, None)
 
 
-_modules = [None]
-
-
 def typed_modules():
     """Where the typed modules lie, if there are some."""
-    return _modules[0]
+    return _typed.folder
 
 
 def install():
     """Make the modules importable."""
+    sys.meta_path.insert(0, _typed)
     sys.meta_path.append(Finder())
     client = types.ModuleType("mcp_client", "Call tools by name.")
     client.call_mcp_tool = call_mcp_tool

@@ -80,6 +80,9 @@ class Jail:
         self.bury: Callable[[Jail], None] | None = None
         self.scratch: Path | None = None
         self.catalog: str | None = None
+        self.modules: str | None = None
+        self._primed = False
+        self._untidy = False
 
     # -- life -----------------------------------------------------------------------------------------------------------
 
@@ -127,6 +130,12 @@ class Jail:
             self._handles.family.end_worker(self._handles.pid)
         send(self._handles.pidfd, signal.SIGKILL)
 
+    def prime(self, modules: str | None) -> None:
+        """Let a fresh child get ready for a program that calls tools from these modules; it answers nothing."""
+        if not self._primed and self.alive:
+            self._primed = True
+            self.handles.link.send(bridge.encode("prime", modules))
+
     def release(self) -> Group | None:
         """Kill it and let go of everything but the group, which may be used again once the child is dead."""
         self.kill()
@@ -153,6 +162,7 @@ class Jail:
         Raises:
             SandboxCrashed: it is gone, busy, or of a level that cannot fork.
         """
+        self._tidy()
         if self.branch is None or self.busy or not self.alive:
             raise SandboxCrashed("only a kept session that is idle can be forked, and only at the namespaces level")
         return await self.branch(self)
@@ -187,13 +197,15 @@ class Jail:
         run = self._run = Run(job=job, calls=calls, emit=emit, ending=self._loop.create_future())
         handles.output.keep(limits.output_bytes)
         if self.state == "kept":
+            self._tidy()
             handles.output.reset()
             run.cpu_before = self._cpu_seen
             if self._frozen:
                 self._frozen = False
                 send(handles.pidfd, signal.SIGCONT)
         handles.link.frame_limit = max(limits.result_bytes, min(limits.call_bytes, 1 << 24)) + (1 << 16)
-        handles.link.send(bridge.encode("run", job.code, job.context, limits.result_bytes, self._modules(job)))
+        self.modules = f"{self.catalog}/{job.modules}" if self.catalog and job.modules else None
+        handles.link.send(bridge.encode("run", job.code, job.context, limits.result_bytes, self.modules))
         clock = self._loop.call_later(limits.seconds, self._exceed, "seconds")
         ticker = _Ticker(self._loop, self._tick)
         try:
@@ -209,11 +221,10 @@ class Jail:
             self._run = None
             calls.stop()
         report = await self._report(run, ending)
-        self._tidy()
+        if handles.family is not None:
+            self._untidy = True
+            self._loop.call_soon(self._tidy)  # our caller need not wait for it; the next run does
         return report
-
-    def _modules(self, job: Job) -> str | None:
-        return f"{self.catalog}/{job.modules}" if self.catalog and job.modules else None
 
     def on_message(self, message: bridge.Message, length: int) -> None:
         """A frame from the child."""
@@ -365,8 +376,9 @@ class Jail:
     def _tidy(self) -> None:
         """A kept interpreter keeps its state, not its processes, and nothing of it runs between executions."""
         handles = self._handles
-        if handles is None or handles.family is None or handles.watch is None or not self.alive:
+        if not self._untidy or handles is None or handles.family is None or handles.watch is None or not self.alive:
             return
+        self._untidy = False
         try:
             self._cpu_seen, threads = handles.watch.cpu_and_threads()
             strays = (handles.watch.children() | handles.family.init.children()) - handles.family.workers

@@ -63,6 +63,7 @@ class LinuxPool:
         self._live: set[Jail] = set()
         self._groups: list[cgroups.Group] = []
         self._filling = 0
+        self._modules: str | None = None  # those of the last run: the next will most likely import from the same
         self._sealed_like = options.limits  # the limits last found to fit our children: most callers ask with the same ones
         self._tasks: set[asyncio.Task[None]] = set()
         self._template: Template | None = None
@@ -377,6 +378,7 @@ class LinuxPool:
     # -- refilling ------------------------------------------------------------------------------------------------------
 
     def _replace(self, jail: Jail) -> None:
+        self._modules = jail.modules
         self._bury(jail)
         self._refill()
 
@@ -403,6 +405,8 @@ class LinuxPool:
         finally:
             self._filling -= 1
         self._warm.append(jail)
+        if not self._filling and not any(jail.busy for jail in self._live):
+            self._warm[0].prime(self._modules)  # it is the next, and nobody waits: one only, since what it touches is its own
 
 
 def _clear_scratch(folder: Path) -> None:
