@@ -88,11 +88,6 @@ class Channel:
             self._fill(self._receive_with_fds())
         return self._orders.pop(0), self._fds
 
-    def rehearse(self, data):
-        """Take ``data`` as if it had come from the host."""
-        self._fds = ()
-        self._fill(data)
-
     @contextlib.contextmanager
     def talking_to_itself(self):
         """Calls made meanwhile never leave: each is answered with nothing, at once."""

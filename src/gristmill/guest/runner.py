@@ -4,6 +4,7 @@
 """The life of a child: wait for code, run it, report, and for a session again. Runs sealed; trusts nobody, guards nothing."""
 
 import asyncio
+import contextlib
 import importlib
 import inspect
 import json
@@ -20,10 +21,10 @@ from gristmill.guest.channel import Channel, frame
 from gristmill.guest.pending import Pending
 
 _WARM_UP = "print(1)"
-_REHEARSAL = frame(json.dumps(["run", "print(end='')", 10_000]))
-"""What a child rehearses before it waits: what every program needs and no more, since each page it touches is its own."""
-_CALLING = "__import__('mcp_client').call_mcp_tool('a.b', {'c': 1})\nawait __import__('asyncio').sleep(0)"
-"""What the next in line rehearses besides: a call, and an event loop. Leaves no name behind."""
+_REHEARSAL = """print(end='')
+__import__('mcp_client').call_mcp_tool('a.b', {'c': 1})
+await __import__('asyncio').sleep(0)"""
+"""What most programs do: print, call a tool, await. Leaves no name behind."""
 
 # Bound now: code that patches these in its own interpreter must not break the report about it.
 _encode = json.JSONEncoder().encode
@@ -83,31 +84,24 @@ class Runner:
         sys.modules["__main__"] = self.module
         return main
 
-    def rehearse(self):
-        """Run an empty program, so that the pages that every program writes to are our own before someone waits for them."""
-        self.pid = _getpid()
-        self.channel.rehearse(_REHEARSAL)
-        order, _ = self.channel.next_order()
-        self.execute(*order[1:])
-        self._forget()
-
     def prime(self, modules):
-        """Nobody needs us just now: import what the next program will most likely import, and make a call that goes nowhere."""
+        """We are next, and nobody waits yet: make the pages that most programs write to our own, and import what they import."""
         tools.use_modules(modules)
         if modules is not None:
-            importlib.import_module("servers")
-        with self.channel.talking_to_itself():
-            self.execute(_CALLING, 10_000)
-        self.loop.close()  # its descriptors are not for a child that waits
-        self.loop = None
-        asyncio.set_event_loop(None)
-        self._forget()
-
-    def _forget(self):
-        """Nothing of a rehearsal is to be seen later."""
+            with contextlib.suppress(Exception):  # a program that imports it will be told
+                importlib.import_module("servers")
+        self.rehearse()
         self.count = 0
         tools.CALLS.forget()
         linecache.cache.clear()
+
+    def rehearse(self):
+        """Run a program whose calls stay here."""
+        with self.channel.talking_to_itself():
+            self.execute(_REHEARSAL, 10_000)
+        self.loop.close()  # its descriptors are not for a child that waits
+        self.loop = None
+        asyncio.set_event_loop(None)
 
     def serve(self, *, keep):
         """Run what the host sends: once, or for as long as the session lives."""
@@ -282,6 +276,7 @@ def train(rounds):
             order, _ = runner.channel.next_order()
             runner._run(*order[1:])
             theirs.recv(1 << 16)
+            runner.rehearse()
         runner.channel.close()
     sys.stdout = stdout
     tools.CALLS.channel = None

@@ -30,6 +30,8 @@ from gristmill.values import dataclass
 
 SPAWN_SECONDS = 30.0
 FIRST_CALL_SECONDS = 0.05
+PRIMED = 3
+"""How many of those next in line have rehearsed: the first is to be done with it when its caller comes."""
 _numbers = itertools.count(1)
 
 
@@ -88,7 +90,6 @@ class LinuxPool:
             pool._launched = Template.launch(pool._order(), keeper)  # before any wait: whoever opens us has more to do meanwhile
             await asyncio.to_thread(_clear_scratch, options.scratch)
             # The first child is the proof: what only a child's steps ask of the kernel must fail here, not at the first run.
-            # It does not rehearse, since the first caller may be waiting for it.
             pool._warm.append(await pool._spawn(options.limits))
         except SandboxCrashed as error:
             await pool.close()
@@ -196,13 +197,10 @@ class LinuxPool:
         except TimeoutError:
             raise SandboxUnavailable(f"no sandbox was ready within {SPAWN_SECONDS:.0f} s") from None
 
-    async def _spawn_from(
-        self, template: Template, limits: Limits, *, workspace: Path | None = None, keep: bool = False, rehearse: bool = False
-    ) -> Jail:
-        """A child that may ``rehearse`` runs faster later, for more work now: not while someone waits."""
+    async def _spawn_from(self, template: Template, limits: Limits, *, workspace: Path | None = None, keep: bool = False) -> Jail:
         jail = self._new_jail(limits, workspace)
         try:
-            await self._fork(template, jail, self._values(template, jail, workspace), keep=keep, rehearse=rehearse)
+            await self._fork(template, jail, self._values(template, jail, workspace), keep=keep)
             await jail.ready
         except BaseException:
             self._bury(jail)
@@ -261,14 +259,14 @@ class LinuxPool:
         origin.exited.add_done_callback(lambda done: branch.on_exit(done.result()))
         return branch
 
-    async def _fork(self, template: Template, jail: Jail, values: bytes, *, keep: bool, rehearse: bool) -> None:
+    async def _fork(self, template: Template, jail: Jail, values: bytes, *, keep: bool) -> None:
         ours, theirs = socket.socketpair()
         read, write = os.pipe()
         output = Output(read, jail.limits.output_bytes)
         try:
             with theirs:
                 try:
-                    pidfd = await template.spawn(values, [theirs.fileno(), write], jail.on_exit, keep=keep, rehearse=rehearse)
+                    pidfd = await template.spawn(values, [theirs.fileno(), write], jail.on_exit, keep=keep)
                 finally:
                     os.close(write)
         except BaseException:
@@ -399,14 +397,15 @@ class LinuxPool:
 
     async def _fill_one(self) -> None:
         try:
-            jail = await self._spawn(self.options.limits, rehearse=not self._places.locked())
+            jail = await self._spawn(self.options.limits)
         except (SandboxError, TimeoutError, OSError):
             return  # the next lease will try again and tell its caller why
         finally:
             self._filling -= 1
         self._warm.append(jail)
         if not self._filling and not any(jail.busy for jail in self._live):
-            self._warm[0].prime(self._modules)  # it is the next, and nobody waits: one only, since what it touches is its own
+            for jail in itertools.islice(self._warm, PRIMED):
+                jail.prime(self._modules)
 
 
 def _clear_scratch(folder: Path) -> None:

@@ -100,9 +100,7 @@ class Template:
         self.base_data, self.base_bytes = ready["base_data"], ready["base_bytes"]
         self.missing = tuple(ready["missing"])
 
-    async def spawn(
-        self, values: bytes, fds: Sequence[int], on_exit: Callable[[Exit], None], *, keep: bool, rehearse: bool
-    ) -> int:
+    async def spawn(self, values: bytes, fds: Sequence[int], on_exit: Callable[[Exit], None], *, keep: bool) -> int:
         """Fork a child around ``fds`` (channel, output); returns its pidfd. The child waits for admission.
 
         ``values`` is what the plan leaves open, as JSON: the template knows text it has seen before.
@@ -113,7 +111,7 @@ class Template:
         self._next += 1
         child = _Child(self._loop.create_future(), on_exit)
         self._children[self._next] = child
-        await self._send(b"%d %d %d\n%b" % (self._next, keep, rehearse, values), fds)
+        await self._send(b"%d %d\n%b" % (self._next, keep, values), fds)
         return await child.spawned
 
     async def close(self) -> None:

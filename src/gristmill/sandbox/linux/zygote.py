@@ -94,12 +94,12 @@ class Template:
                     self._spawn()
 
     def _spawn(self) -> None:
-        """An order is a line of three numbers (its own, whether to keep, whether to rehearse), then the child's values."""
+        """An order is a line of two numbers (its own, and whether to keep the child), then the child's values."""
         message, ancillary, _, _ = self.control.recvmsg(SPAWN_BYTES, TWO_FDS)
         if not message:
             os._exit(0)  # the host has gone; the kernel ends our children with us
         head, _, values = message.partition(b"\n")
-        number, keep, rehearse = map(int, head.split())
+        number, keep = map(int, head.split())
         fds: list[int] = []
         try:
             fds += _descriptors(ancillary)
@@ -110,7 +110,7 @@ class Template:
             end = sealing.worker_at if keep else None
             forked = self.sealer.fork(sealing, end)
             if forked > batch.FORK_FAILED:
-                self._become_child(sealing, forked, end, values, rehearse, fds[0])
+                self._become_child(sealing, forked, end, values, fds[0])
             if forked == batch.FORK_FAILED:
                 raise OSError(errno.EAGAIN, "fork: no process to be had")
             pid = -forked
@@ -123,9 +123,7 @@ class Template:
             for fd in fds:
                 os.close(fd)
 
-    def _become_child(
-        self, sealing: seal.Seal, stopped: int, end: int | None, values: bytes, rehearse: int, channel: int
-    ) -> None:
+    def _become_child(self, sealing: seal.Seal, stopped: int, end: int | None, values: bytes, channel: int) -> None:
         """What Python of the child runs first; the kernel has it sealed by now, or it ends here."""
         try:
             self.control.detach()  # it is closed, and the number is the channel's now
@@ -137,8 +135,6 @@ class Template:
                 os._exit(0)  # orphaned before the kernel could be told to end us with our parent
             if b'"env"' in values:
                 os.environ.update(json.loads(values)["env"])
-            if rehearse:
-                self.worker.rehearse()
             self.worker.serve(keep=end is not None)
         except BaseException as error:  # a half-sealed child must not go on, whatever went wrong
             text = json.dumps(["failed", str(error.args[-1] if isinstance(error, OSError) else error)]).encode()
