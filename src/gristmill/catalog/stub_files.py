@@ -17,7 +17,7 @@ from gristmill.catalog.packages import server_package, servers_package
 from gristmill.catalog.stubs import LearnedResult, module_source
 from gristmill.model import Tool
 
-FORMAT = "1"
+FORMAT = "2"
 """Part of every version: raise it when the generator writes something else for the same definitions."""
 
 _NAME = re.compile(r"[A-Za-z0-9_]{1,80}")
@@ -98,7 +98,9 @@ def _link_byte_code(source: Path | None, place: Path) -> None:
     made = source.with_suffix(f".{sys.implementation.cache_tag}.pyc") if source else target
     if not made.exists():
         mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
-        py_compile.compile(str(source or place), cfile=str(made), doraise=True, quiet=2, invalidation_mode=mode)
+        # Under a name of its own: code in the jail can read these files, and our folders are none of its business.
+        names = {"cfile": str(made), "dfile": place.name}
+        py_compile.compile(str(source or place), **names, doraise=True, quiet=2, invalidation_mode=mode)
     if source:
         os.link(made, target)
 

@@ -30,7 +30,7 @@ from gristmill.values import dataclass
 
 SPAWN_SECONDS = 30.0
 FIRST_CALL_SECONDS = 0.05
-PRIMED = 3
+PRIMED = 2
 """How many of those next in line have rehearsed: the first is to be done with it when its caller comes."""
 _numbers = itertools.count(1)
 
