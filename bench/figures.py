@@ -141,7 +141,7 @@ FIGURES = (
     ),
     Figure(
         name="child_mb", title="memory of a waiting child", unit="MB", bar=3.0,
-        method="PSS (smaps_rollup) of each of 8 waiting children",
+        method="PSS (smaps_rollup) of each of 8 waiting children, median; two have rehearsed and take more (`mean` counts all)",
     ),
     Figure(
         name="runtime_mb", title="memory of the whole runtime", unit="MB", bar=150.0,
