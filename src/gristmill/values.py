@@ -1,8 +1,9 @@
 """`dataclass` as the standard library has it, but quick to define. Below everything.
 
 A frozen dataclass with slots takes about a millisecond to define, since six methods are compiled for it; two hundred of them
-were a third of a cold start. Here those that can be are the same functions for all. Anything but a frozen dataclass with slots
-is left to the standard library.
+were a third of a cold start. Here those that can be are the same functions for all, and ``__init__`` is compiled when the first
+value is made: a start defines many classes and uses few. Anything but a frozen dataclass with slots is left to the standard
+library.
 """
 
 from typing import TYPE_CHECKING
@@ -11,26 +12,80 @@ if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass
 else:
     import dataclasses
+    from dataclasses import MISSING, FrozenInstanceError
     from operator import attrgetter
 
     def dataclass(cls=None, /, *, frozen=False, slots=False, kw_only=False, eq=True):
         """As ``dataclasses.dataclass``."""
 
         def make(cls):
-            if not (frozen and slots and eq) or "__post_init__" in vars(cls):
+            if not (frozen and slots and eq) or "__post_init__" in vars(cls) or cls.__bases__ != (object,):
                 return dataclasses.dataclass(frozen=frozen, slots=slots, kw_only=kw_only, eq=eq)(cls)
             return _value(cls, kw_only=kw_only)
 
         return make if cls is None else make(cls)
 
     def _value(cls, *, kw_only):
-        made = dataclasses.dataclass(frozen=True, slots=True, kw_only=kw_only, repr=False, eq=False)(cls)
+        if cls.__doc__ is None:
+            cls.__doc__ = cls.__name__  # or the standard library would write one, and import `inspect` for it
+        dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(cls)
+        fields = dataclasses.fields(cls)
+        made = _with_slots(cls, [field.name for field in fields])
+        compared = [field.name for field in fields if field.compare]
         own = vars(cls)
-        compared = [field.name for field in dataclasses.fields(made) if field.compare]
-        for name, method in {"__repr__": _repr, **_compare(compared)}.items():
+        for name, method in {**_SHARED, **_compare(compared)}.items():
             if name not in own or (name == "__hash__" and own[name] is None):
                 setattr(made, name, method)
+        if "__init__" not in own:
+            made.__init__, made.__signature__ = _first(made), _Signature(made)
+        made.__dataclass_params__.frozen = True  # a class that inherits from it asks
         return made
+
+    def _with_slots(cls, names):
+        """The same class anew: slots can only be given to a class when it is made."""
+        inside = {name: value for name, value in vars(cls).items() if name not in {*names, "__dict__", "__weakref__"}}
+        made = type(cls)(cls.__name__, cls.__bases__, {**inside, "__slots__": tuple(names)})
+        made.__qualname__ = cls.__qualname__
+        return made
+
+    def _first(cls):
+        """What makes the first value: compiles what makes all others."""
+
+        def __init__(self, /, *args, **kwargs):  # noqa: N807
+            _compiled(cls)(self, *args, **kwargs)
+
+        return __init__
+
+    def _compiled(cls):
+        given, named, sets, scope = ["self"], [], [], {"MISSING": MISSING}
+        for field in dataclasses.fields(cls):
+            name = field.name
+            scope[f"_set_{name}"] = cls.__dict__[name].__set__  # past `__setattr__`, which refuses
+            value, default = name, ""
+            if field.default_factory is not MISSING:
+                scope[f"_made_{name}"], default = field.default_factory, "=MISSING"
+                value = f"_made_{name}() if {name} is MISSING else {name}"
+            elif field.default is not MISSING:
+                scope[f"_default_{name}"], default = field.default, f"=_default_{name}"
+            (named if field.kw_only else given).append(name + default)
+            sets.append(f"    _set_{name}(self, {value})\n")
+        parameters = ", ".join([*given, *(["*", *named] if named else [])])
+        exec(f"def __init__({parameters}):\n" + ("".join(sets) or "    pass\n"), scope)  # noqa: S102 - names of our own fields
+        made = scope["__init__"]
+        made.__qualname__ = f"{cls.__qualname__}.__init__"
+        made.__annotations__ = {**{field.name: field.type for field in dataclasses.fields(cls)}, "return": None}
+        cls.__init__ = made
+        cls.__signature__ = None  # none but that of `__init__`; not deleted, since another thread may do the same
+        return made
+
+    class _Signature:
+        """Whoever asks for the signature before the first value is made gets the true one."""
+
+        def __init__(self, owner):
+            self._owner = owner
+
+        def __get__(self, instance, cls):
+            _compiled(self._owner)
 
     def _compare(names):
         values = attrgetter(*names) if names else type
@@ -46,3 +101,24 @@ else:
     def _repr(self):
         shown = ", ".join(f"{field.name}={getattr(self, field.name)!r}" for field in dataclasses.fields(self) if field.repr)
         return f"{type(self).__qualname__}({shown})"
+
+    def _refuse_change(self, name, value):  # noqa: ARG001
+        raise FrozenInstanceError(f"cannot assign to field {name!r}")
+
+    def _refuse_removal(self, name):  # noqa: ARG001
+        raise FrozenInstanceError(f"cannot delete field {name!r}")
+
+    def _state(self):
+        return [getattr(self, field.name) for field in dataclasses.fields(self)]
+
+    def _restore(self, state):
+        for field, value in zip(dataclasses.fields(self), state, strict=True):
+            object.__setattr__(self, field.name, value)
+
+    _SHARED = {
+        "__repr__": _repr,
+        "__setattr__": _refuse_change,
+        "__delattr__": _refuse_removal,
+        "__getstate__": _state,
+        "__setstate__": _restore,
+    }

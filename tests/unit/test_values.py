@@ -2,9 +2,11 @@
 
 import copy
 import dataclasses
+import inspect
 import pickle
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import FrozenInstanceError, asdict, field, replace
 from typing import Any
 
@@ -111,6 +113,35 @@ def test_a_class_keeps_the_methods_that_it_brings() -> None:
             return "mine"
 
     assert (Named("a") == Named("b"), hash(Named("a")), repr(Named("a"))) == (True, 7, "mine")
+
+
+def test_the_signature_is_known_before_and_after_the_first_value() -> None:
+    @dataclass(frozen=True, slots=True)
+    class Fresh:
+        left: int
+        right: int = 2
+
+    assert str(inspect.signature(Fresh)) == "(left: int, right: int = 2) -> None"
+    assert (Fresh(1).right, str(inspect.signature(Fresh))) == (2, "(left: int, right: int = 2) -> None")
+
+
+def test_a_value_class_can_be_inherited_from() -> None:
+    @dataclass(frozen=True, slots=True)
+    class Triple(Pair):
+        third: int = 3
+
+    assert asdict(Triple(1)) == {"left": 1, "right": 2, "third": 3}
+
+
+def test_the_first_values_may_be_made_by_many_threads_at_once() -> None:
+    for _ in range(20):
+
+        @dataclass(frozen=True, slots=True)
+        class Fresh:
+            left: int
+
+        with ThreadPoolExecutor(8) as threads:
+            assert [made.left for made in threads.map(Fresh, range(8))] == list(range(8))
 
 
 def test_the_ground_is_defined_without_compiling_every_method_of_each_value() -> None:
