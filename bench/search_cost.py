@@ -81,7 +81,7 @@ def _ask(index: Index, queries: Sequence[str]) -> list[float]:
 
 def _load_ms(index: Index, tools: Sequence[Tool]) -> float:
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "index.npz"
+        path = Path(folder) / "index.bin"
         index.save(path)
         times: list[float] = []
         for _ in range(ROUNDS):

@@ -1,16 +1,13 @@
-"""The frozen configuration tree, one section per room, and the only reader of configuration files and environment.
+"""The frozen configuration tree, one section per room; with `config_read` the only reader of configuration files and environment.
 
 Order, later wins: defaults, the TOML file, the environment (``GRISTMILL_SANDBOX__WARM=4``), keyword overrides (flags).
 An unknown key is refused: a misspelt limit must not silently be no limit.
 """
 
-import json
-import os
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError, field_validator
 
@@ -19,6 +16,9 @@ from gristmill.config_guard import GuardConfig
 from gristmill.config_mask import FlowsConfig, MaskConfig
 from gristmill.config_policy import PolicyConfig
 from gristmill.config_quota import QuotaConfig
+from gristmill.config_read import DEFAULT_FILE as DEFAULT_FILE
+from gristmill.config_read import default_state_dir as default_state_dir
+from gristmill.config_read import merged, read_tree
 from gristmill.config_records import RecordsConfig
 from gristmill.config_section import Section, defaults
 from gristmill.config_serve import ServeConfig
@@ -27,9 +27,6 @@ from gristmill.config_session import SessionsConfig, SkillsConfig
 from gristmill.config_shaping import ShapingConfig
 from gristmill.errors import ConfigError
 from gristmill.model import Limits
-
-DEFAULT_FILE = "gristmill.toml"
-PREFIX = "GRISTMILL_"
 
 PRELOAD = (
     "ast", "asyncio", "base64", "bisect", "calendar", "collections", "concurrent.futures", "contextlib",
@@ -191,65 +188,9 @@ def load_config(file: str | Path | None = None, **overrides: Mapping[str, Any]) 
         ConfigError: a file that cannot be read, an unknown key, a value out of range.
     """
     try:
-        return Config(**_merge(_merge(_read(file), _environment(os.environ)), overrides))
+        return Config(**merged(read_tree(file), overrides))
     except ValidationError as error:
         raise ConfigError(_explain(error, file)) from None
-
-
-def default_state_dir() -> Path:
-    """Where state lives when the configuration does not say."""
-    home = os.environ.get("XDG_STATE_HOME")
-    return (Path(home) if home else Path.home() / ".local" / "state") / "gristmill"
-
-
-def _environment(variables: Mapping[str, str]) -> dict[str, Any]:
-    """``GRISTMILL_SANDBOX__WARM=4`` as a tree. By hand, since the library for it takes 150 ms to import."""
-    found: dict[str, Any] = {}
-    for name, text in variables.items():
-        if name.startswith(PREFIX) and "__" in name:
-            for part in reversed(name.removeprefix(PREFIX).lower().split("__")):
-                text = {part: text if isinstance(text, dict) else _json_or_text(text)}
-            found = _merge(found, cast("dict[str, Any]", text))
-    return found
-
-
-def _json_or_text(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
-
-
-def _merge(low: Mapping[str, Any], high: Mapping[str, Any]) -> dict[str, Any]:
-    merged: dict[str, Any] = dict(low)
-    for key, value in high.items():
-        below = merged.get(key)
-        merged[key] = _merge(below, value) if isinstance(value, Mapping) and isinstance(below, Mapping) else value  # pyright: ignore[reportUnknownArgumentType]
-    return merged
-
-
-def _read(file: str | Path | None) -> dict[str, Any]:
-    path = Path(file) if file else Path(DEFAULT_FILE)
-    if file is None and not path.exists():
-        return {}
-    try:
-        text = path.read_text(encoding="utf-8")
-        is_ours = path.suffix == ".toml" and "[mcp_servers" not in text
-        return tomllib.loads(text) if is_ours else _read_client(text, path)
-    except OSError as error:
-        raise ConfigError(f"cannot read {path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} is not valid TOML: {error}") from None
-
-
-def _read_client(text: str, path: Path) -> dict[str, Any]:
-    from gristmill.config_clients import read_client_config  # its parsers are needed for foreign files only
-
-    found = read_client_config(text, file=path.name)
-    if found.secrets:
-        names = ", ".join(secret.name for secret in found.secrets)
-        raise ConfigError(f"{path} holds secrets in plain text ({names}): write a reference such as ${{env:NAME}} instead")
-    return {"servers": {name: server.model_dump(exclude_unset=True) for name, server in found.servers.items()}}
 
 
 def _explain(error: ValidationError, file: str | Path | None) -> str:

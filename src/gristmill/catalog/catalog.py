@@ -59,6 +59,15 @@ class Catalog:
         version = hashlib.sha256("\n".join(hashes.values()).encode()).hexdigest()[:16]
         return cls(version=version, tools=kept, hashes=hashes, left_out=tuple(left_out))
 
+    @classmethod
+    def part(
+        cls, hashes: Mapping[str, str], tools: Mapping[str, Tool], modules: Mapping[str, str], functions: Mapping[str, str]
+    ) -> Self:
+        """Some tools of a snapshot, under the names that were settled in the whole of it."""
+        made = cls(version="", tools=tools, hashes=hashes)
+        vars(made).update(modules=modules, functions=functions)  # where `cached_property` looks first
+        return made
+
     def __len__(self) -> int:
         return len(self.tools)
 

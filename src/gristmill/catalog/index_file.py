@@ -1,20 +1,18 @@
-"""An index on disk: plain arrays in one file, valid only for the definitions it was made from. Never a pickle."""
+"""An index on disk as arrays, valid only for the definitions it was made from. Never a pickle."""
 
 import hashlib
 import json
-import os
-import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gristmill.catalog.index_bytes import Stretch, read_stretches, write_stretches
 from gristmill.model import Tool
 
-FORMAT = 1
+FORMAT = 2
 """Raised when the arrays, their meaning or the word table change; older files are then built anew."""
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -30,25 +28,36 @@ def definition_hash(tools: Sequence[Tool], kind: str) -> bytes:
 
 
 def write_index(path: Path, key: bytes, parts: Mapping[str, Arrays]) -> None:
-    """Write beside ``path`` and move it there, so that a reader never sees half a file."""
-    arrays = {f"{part}.{name}": array for part, state in parts.items() for name, array in state.items()}
-    arrays["key"] = np.frombuffer(key, np.uint8)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-        np.savez(file, **arrays)  # pyright: ignore[reportArgumentType]  # the stub takes the names for its own flag
-    os.replace(file.name, path)
+    """Keep every array of every part.
+
+    Raises:
+        ValueError: an array of Python objects, which no file of ours holds.
+    """
+    stretches = {f"{part}.{name}": _stretch(array) for part, state in parts.items() for name, array in state.items()}
+    write_stretches(path, key, stretches)
 
 
 def read_index(path: Path, key: bytes) -> dict[str, dict[str, NDArray[Any]]] | None:
     """The parts saved under ``key``, or nothing: a missing, torn, foreign or outdated file all mean building anew."""
     parts: dict[str, dict[str, NDArray[Any]]] = {}
     try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
-            if file["key"].tobytes() != key:
-                return None
-            for name in file.files:
-                part, _, array = name.partition(".")
-                parts.setdefault(part, {})[array] = file[name]
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        for name, stretch in (read_stretches(path, key) or {}).items():
+            part, _, array = name.partition(".")
+            parts.setdefault(part, {})[array] = np.frombuffer(stretch.content, _dtype(stretch.kind)).reshape(stretch.shape)
+    except (ValueError, TypeError):
         return None
-    return parts
+    return parts or None
+
+
+def _stretch(array: NDArray[Any]) -> Stretch:
+    if array.dtype.hasobject:
+        raise ValueError("an index holds numbers, not objects")
+    kind = array.dtype.descr if array.dtype.names else array.dtype.str
+    return Stretch(kind=kind, shape=array.shape, content=np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+
+
+def _dtype(kind: str | list[list[Any]]) -> np.dtype[Any]:
+    """The reverse of what a header says; JSON knows no tuples."""
+    if isinstance(kind, str):
+        return np.dtype(kind)
+    return np.dtype([(name, form, *map(tuple, shape)) for name, form, *shape in kind])

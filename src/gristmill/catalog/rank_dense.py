@@ -1,4 +1,8 @@
-"""Ranking by meaning: the cosine between a question and a tool in the static word table."""
+"""Ranking by meaning: the cosine between a question and a tool in the static word table.
+
+Vectors are rounded to whole steps so coarse that every sum of products is exact: the order of adding up cannot matter, equal
+tools are equal, and `plain` comes to the same numbers without arrays.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
@@ -8,11 +12,10 @@ from numpy.typing import NDArray
 
 from gristmill.catalog.rank_lexical import fields
 from gristmill.catalog.vectors import Floats, shipped
+from gristmill.catalog.weights import LARGE, QUERY_STEPS, TOOL_STEPS
 from gristmill.model import Tool
 from gristmill.values import dataclass
 
-LARGE = 10_000
-"""From this many tools on, all are compared in the leading dimensions and only the best of them in all dimensions."""
 LEADING = 64
 """The table's dimensions are sorted by how much they tell apart; these first ones hold most of it."""
 REFINED = 1_000
@@ -22,34 +25,38 @@ REFINED = 1_000
 class DenseRanker:
     """One unit vector per tool; ``leading`` is what every question reads: all of it, unless there are many tools."""
 
-    tools: NDArray[np.float16]
-    leading: Floats
+    tools: NDArray[np.int16]
+    leading: NDArray[np.float32]
 
     @classmethod
     def build(cls, tools: Sequence[Tool]) -> Self:
         """Embed every tool as one text: server, name, description, parameters."""
-        return cls._of(shipped().embed([" ".join(fields(tool)) for tool in tools]).astype(np.float16))
+        return cls._of(_steps(shipped().embed([" ".join(fields(tool)) for tool in tools]), TOOL_STEPS).astype(np.int16))
 
-    def scores(self, query: str) -> Floats:
+    def scores(self, query: str) -> NDArray[np.float32]:
         """The cosine to each tool; zeros when no word of the question is known."""
-        asked = shipped().embed([query])[0]
+        asked = _steps(shipped().embed([query])[0], QUERY_STEPS).astype(np.float32)
         width = self.leading.shape[1]
         scores = self.leading @ asked[:width]
         if width < len(asked):
             best = np.argpartition(scores, -REFINED)[-REFINED:]
             scores[best] += self.tools[best, width:].astype(np.float32) @ asked[width:]
-        return scores
+        return scores / np.float32(TOOL_STEPS * QUERY_STEPS)
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Everything as arrays, for the index file."""
-        return {"tools": self.tools}
+        return {"columns": np.ascontiguousarray(self.tools.T)}  # as `plain` reads them
 
     @classmethod
     def restore(cls, state: Mapping[str, NDArray[Any]]) -> Self:
         """The ranker whose ``state`` this was."""
-        return cls._of(state["tools"])
+        return cls._of(np.ascontiguousarray(state["columns"].T))
 
     @classmethod
-    def _of(cls, tools: NDArray[np.float16]) -> Self:
+    def _of(cls, tools: NDArray[np.int16]) -> Self:
         width = LEADING if len(tools) >= LARGE else tools.shape[1]
         return cls(tools=tools, leading=np.ascontiguousarray(tools[:, :width], np.float32))
+
+
+def _steps(vectors: Floats, steps: int) -> Floats:
+    return np.rint(vectors * steps)

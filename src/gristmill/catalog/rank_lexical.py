@@ -53,9 +53,9 @@ class LexicalRanker:
             idf=idf.astype(np.float32),
         )
 
-    def scores(self, query: str) -> Floats:
+    def scores(self, query: str) -> NDArray[np.float64]:
         """One number per tool; zero where no term matches."""
-        scores = np.zeros(self.size, np.float32)
+        scores = np.zeros(self.size)
         for term in dict.fromkeys(terms(query)):
             known = self.terms.get(term)
             if known is not None:

@@ -36,7 +36,7 @@ class Together:
 class _All:
     rankers: Mapping[str, Ranker]
 
-    def scores(self, query: str) -> NDArray[np.float32]:
+    def scores(self, query: str) -> NDArray[np.float64]:
         return np.stack([standardized(ranker.scores(query)) for ranker in self.rankers.values()]).sum(axis=0)
 
     def state(self) -> Mapping[str, NDArray[Any]]:

@@ -15,7 +15,7 @@ from gristmill.model import Tool
 class Ranker(Protocol):
     """Scores all tools of one catalogue for a question."""
 
-    def scores(self, query: str) -> NDArray[np.float32]:
+    def scores(self, query: str) -> NDArray[np.floating[Any]]:
         """One finite number per tool, in the order they were given; more is better, all equal means no opinion."""
         ...
 

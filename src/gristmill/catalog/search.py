@@ -18,12 +18,10 @@ from gristmill.catalog.rank_dense import DenseRanker
 from gristmill.catalog.rank_lexical import LexicalRanker
 from gristmill.catalog.rankers import Ranker, RankerKind
 from gristmill.catalog.usage import Habits
+from gristmill.catalog.weights import MAX_QUERY_CHARS
 from gristmill.errors import NotFound, UnknownTool
 from gristmill.model import Tool
 from gristmill.values import dataclass
-
-MAX_QUERY_CHARS = 4_000
-"""A longer question is read this far."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +126,7 @@ def _name(kind: RankerKind) -> str:
     return str(getattr(kind, "name", None) or getattr(kind, "__qualname__", type(kind).__qualname__))
 
 
-def _best(scores: NDArray[np.float32], eligible: NDArray[np.int64], limit: int) -> list[int]:
+def _best(scores: NDArray[np.float64], eligible: NDArray[np.int64], limit: int) -> list[int]:
     """The positions of the highest scores; equal scores keep the catalogue's order."""
     among = scores[eligible]
     limit = min(limit, len(among))

@@ -11,13 +11,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from gristmill.catalog.pieces import FOLDER, numbered, read_pieces, split_word
 from gristmill.catalog.words import words
 from gristmill.values import dataclass
 
-FOLDER = Path(__file__).parent / "static"
-_LONGEST_PIECE = 18  # letters, in the vocabulary
-
-Floats = NDArray[np.float32]
+Floats = NDArray[np.float64]
+"""As exact as Python's own numbers: `plain` adds up the same rows and must come to the same sums."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,9 +29,8 @@ class Vectors:
     @classmethod
     def read(cls, folder: Path = FOLDER) -> Self:
         """Map the table; pages are read when a word first needs them."""
-        names = (folder / "pieces.txt").read_text(encoding="utf-8").split("\n")
         mapped = np.load(folder / "vectors.npy", mmap_mode="r")
-        return cls(pieces={name: i for i, name in enumerate(names)}, rows=np.asarray(mapped))
+        return cls(pieces=numbered(read_pieces(folder)), rows=np.asarray(mapped))
 
     @property
     def width(self) -> int:
@@ -40,10 +38,10 @@ class Vectors:
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """One unit vector per text; all zeros where no word is known."""
-        sums = np.zeros((len(texts), self.width), np.float32)
+        sums = np.zeros((len(texts), self.width))
         for i, text in enumerate(texts):
             rows = self.rows[[piece for word in words(text) for piece in _pieces(self, word)]]
-            sums[i] = rows["scale"] @ rows["values"].astype(np.float32)
+            sums[i] = rows["scale"].astype(np.float64) @ rows["values"].astype(np.float64)
         return sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-9)
 
     def __hash__(self) -> int:
@@ -58,19 +56,4 @@ def shipped() -> Vectors:
 
 @lru_cache(maxsize=65_536)
 def _pieces(vectors: Vectors, word: str) -> tuple[int, ...]:
-    return split_word(vectors.pieces, word)
-
-
-def split_word(pieces: Mapping[str, int], word: str) -> tuple[int, ...]:
-    """Greedy split into known pieces, as the model's own tokenizer does it; nothing if a part is unknown."""
-    found: list[int] = []
-    start = 0
-    while start < len(word):
-        prefix = "##" if start else ""
-        longest = min(len(word), start + _LONGEST_PIECE)
-        end = next((end for end in range(longest, start, -1) if prefix + word[start:end] in pieces), None)
-        if end is None:
-            return ()
-        found.append(pieces[prefix + word[start:end]])
-        start = end
-    return tuple(found)
+    return split_word(vectors.pieces.get, word)

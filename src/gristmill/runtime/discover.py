@@ -9,17 +9,18 @@ from typing import Literal
 import anyio
 
 from gristmill.catalog.catalog import Catalog, told
-from gristmill.catalog.found import BUDGET_TOKENS, DetailLevel, Hit, ServerSummary
+from gristmill.catalog.found import BUDGET_TOKENS, DetailLevel, ServerSummary
 from gristmill.catalog.near import near_names
-from gristmill.catalog.outline import python_text, signature_line, type_lines, typescript_text
+from gristmill.catalog.outline import python_text, typescript_text
 from gristmill.catalog.pins import Change
-from gristmill.catalog.render import SKILLS, Writing, bytes_per_three, one_line, render
+from gristmill.catalog.render import SKILLS, bytes_per_three, one_line, render
 from gristmill.catalog.scan import Finding
-from gristmill.catalog.stubs import LearnedResult
+from gristmill.config import Config
 from gristmill.errors import NotFound
 from gristmill.model import Tool
+from gristmill.runtime.finding import MOST_HITS, MOST_TOKENS, Found, writing_of
 from gristmill.runtime.learning import OUTSIDE
-from gristmill.runtime.library import Library, Searchable
+from gristmill.runtime.library import Library
 from gristmill.runtime.skill_search import among_skills, by_words
 from gristmill.shaping.tokens import Count, token_counter
 from gristmill.upstream.base import State, Upstreams
@@ -27,19 +28,8 @@ from gristmill.values import dataclass
 
 Language = Literal["python", "typescript"]
 
-MOST_HITS = 50
 MOST_KEYS = 100
-MOST_TOKENS = 20_000
-"""Larger wishes are cut to these: an answer has to fit into a model's context."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """What a search found: ``hits``, best first, and ``text`` to show to a model."""
-
-    query: str
-    hits: tuple[Hit, ...]
-    text: str
+"""Larger wishes are cut to this: an answer has to fit into a model's context."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +98,7 @@ class Discovery:
             hits = place.index.search(query, min(limit, MOST_HITS), server=server, habits=habits)
             if not hits and server in (None, SKILLS):
                 hits = by_words(query, skills, min(limit, MOST_HITS))
-            writing = _writing(searchable, place.catalog, learned, self._count)
+            writing = writing_of(searchable.catalog, searchable.marks, learned, self._count or _counter(), place.catalog)
             text = render(hits, detail_level=detail_level, budget_tokens=budget, writing=writing)
             return Found(query=query, hits=tuple(hits), text=text)
 
@@ -215,6 +205,12 @@ class Discovery:
                 for upstream in waited_for:
                     tasks.start_soon(upstream.settled)
 
+    async def keep(self, config: Config, key: str) -> None:
+        """Keep what a search needs for the next start with this configuration; see `last`."""
+        from gristmill.runtime.last_keep import keep_last  # only a search by hand keeps anything
+
+        await keep_last(config, key, self._upstreams, self._library)
+
     def _server(self, name: str) -> str:
         """The server's own name; the module that code imports it as is understood too."""
         known = [upstream.name for upstream in self._upstreams]
@@ -233,22 +229,6 @@ class Discovery:
         if self._tokens is None or self._tokens[0] is not catalog:
             self._tokens = catalog, await asyncio.to_thread(_count_definitions, catalog)
         return self._tokens[1]
-
-
-def _writing(searchable: Searchable, with_skills: Catalog, learned: Mapping[str, LearnedResult], count: Count | None) -> Writing:
-    """Tools are written by the names of the whole snapshot, skills by those of the catalogue that holds them."""
-
-    def home(server: str) -> Catalog:
-        return with_skills if server == SKILLS else searchable.catalog
-
-    return Writing(
-        signature=lambda tool: signature_line(home(tool.server), tool, learned.get(tool.key)),
-        function=lambda tool: home(tool.server).functions[tool.key],
-        module=lambda server: home(server).modules[server],
-        types=lambda tool: type_lines(home(tool.server), tool, learned.get(tool.key)),
-        mark=lambda tool: searchable.marks.get(tool.key, ""),
-        count=count or _counter(),
-    )
 
 
 def _count_definitions(catalog: Catalog) -> dict[str, int]:

@@ -121,6 +121,16 @@ class Library:
         """What learns result types, if that is wanted."""
         return self._known.shapes
 
+    @property
+    def held(self) -> frozenset[str]:
+        """The keys of the tools that are not as they were accepted, as far as this process knows."""
+        return self._held
+
+    async def saved(self) -> None:
+        """Return when what was pinned is on disk."""
+        if self._known.pinning is not None:
+            await self._known.pinning.close()
+
     def refresh(self) -> None:
         """Take up what the servers offer now, so that whoever listens hears of it."""
         _ = self.catalog
@@ -261,14 +271,14 @@ class Library:
         # The arrays and the word table take 0.2 s to load: executing code needs neither.
         from gristmill.catalog.search import Index
 
-        file, tools = self._folder / f"index-{catalog.version}.npz", tuple(catalog)
+        file, tools = self._folder / index_name(catalog), tuple(catalog)
         meaning = self._known.ranker()
         index = Index.load(file, tools, meaning=meaning)
         if index is None:
             index = Index.build(tools, meaning=meaning)
             try:
                 index.save(file)
-                _forget(self._folder, "index-*.npz")
+                forget(self._folder, "index-*")
             except OSError as error:
                 log.warning("the search index is not kept: %s", error.strerror)
         return Searchable(catalog=catalog, index=index, marks=self._marks(catalog))
@@ -280,6 +290,11 @@ class Library:
         for key in self._held:
             marks.setdefault(key, []).append("definition changed")
         return {key: ", ".join(dict.fromkeys(words)) for key, words in marks.items()}
+
+
+def index_name(catalog: Catalog) -> str:
+    """The file that holds the index of a snapshot."""
+    return f"index-{catalog.version}.bin"
 
 
 def _write_modules(catalog: Catalog, folder: Path, learned: Mapping[str, LearnedResult]) -> Path:
@@ -297,13 +312,14 @@ def _findings(catalog: Catalog, folder: Path) -> tuple[Finding, ...]:
     found = scan(catalog)
     try:
         write_json(file, findings_to_json(found))
-        _forget(folder, "flags-*.json")
+        forget(folder, "flags-*.json")
     except OSError as error:
         log.warning("what is suspicious in definitions is not kept: %s", error.strerror)
     return found
 
 
-def _forget(folder: Path, pattern: str) -> None:
+def forget(folder: Path, pattern: str) -> None:
+    """Remove all but the newest files of that kind."""
     newest_first = sorted(folder.glob(pattern), key=lambda path: path.stat().st_mtime, reverse=True)
     for path in newest_first[INDEXES_KEPT:]:
         path.unlink(missing_ok=True)

@@ -138,9 +138,9 @@ def test_any_question_gives_the_same_answer_twice(query: str):
 
 
 def test_a_saved_index_ranks_exactly_like_a_fresh_one(tmp_path: Path):
-    INDEX.save(tmp_path / "deep" / "index.npz")
+    INDEX.save(tmp_path / "deep" / "index.bin")
 
-    loaded = Index.load(tmp_path / "deep" / "index.npz", TOOLS)
+    loaded = Index.load(tmp_path / "deep" / "index.bin", TOOLS)
 
     assert loaded is not None
     for query in ("search issues", "rain", "搜索", "mail", ""):
@@ -148,7 +148,7 @@ def test_a_saved_index_ranks_exactly_like_a_fresh_one(tmp_path: Path):
 
 
 def test_a_saved_index_is_not_used_for_other_definitions(tmp_path: Path):
-    path = tmp_path / "index.npz"
+    path = tmp_path / "index.bin"
     INDEX.save(path)
     changed = (tool("github", "search_issues", "Now something else."), *TOOLS[1:])
 
@@ -158,17 +158,17 @@ def test_a_saved_index_is_not_used_for_other_definitions(tmp_path: Path):
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 torn", b"\x80\x04\x95pickle"])
 def test_a_torn_or_foreign_file_means_building_anew(tmp_path: Path, content: bytes):
-    path = tmp_path / "index.npz"
+    path = tmp_path / "index.bin"
     path.write_bytes(content)
 
     assert Index.load(path, TOOLS) is None
-    assert Index.load(tmp_path / "missing.npz", TOOLS) is None
+    assert Index.load(tmp_path / "missing.bin", TOOLS) is None
 
 
 def test_an_empty_catalogue_is_saved_and_loaded(tmp_path: Path):
-    Index.build([]).save(tmp_path / "index.npz")
+    Index.build([]).save(tmp_path / "index.bin")
 
-    loaded = Index.load(tmp_path / "index.npz", [])
+    loaded = Index.load(tmp_path / "index.bin", [])
 
     assert loaded is not None
     assert loaded.search("x") == []

@@ -144,7 +144,7 @@ async def test_a_changed_catalogue_gets_another_index_and_old_ones_go(tmp_path: 
     for number in range(INDEXES_KEPT + 2):
         server.tools = (Tool(server="one", name=f"tool_{number}"),)
         assert [tool.name for tool in (await library.searchable()).index.tools] == [f"tool_{number}"]
-    assert len(list(tmp_path.glob("index-*.npz"))) == INDEXES_KEPT
+    assert len(list(tmp_path.glob("index-*.bin"))) == INDEXES_KEPT
 
 
 async def test_a_folder_that_cannot_be_written_costs_only_the_cache(upstreams: Upstreams, tmp_path: Path) -> None:

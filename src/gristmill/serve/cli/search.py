@@ -1,16 +1,17 @@
 """``gristmill search``: the tools that fit a question."""
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from gristmill import __version__
 from gristmill.serve.cli.asking import WAIT, Wait, ask_about, settings_with_servers
 from gristmill.serve.cli.run import ConfigFile
 
 if TYPE_CHECKING:
     from gristmill.config import Config
     from gristmill.model import Tool
-    from gristmill.runtime.discover import Discovery, Found
+    from gristmill.runtime.discover import Discovery
 
 
 def search(
@@ -29,22 +30,22 @@ def search(
 
     Example: `gristmill search "open a pull request" --limit 3`
     """
-    from gristmill.serve.cli.terminal import print_json, print_text, stderr
+    from gristmill.config_read import read_tree
+    from gristmill.runtime.last import key_of
+    from gristmill.serve.cli.found import print_found
 
+    key = key_of(read_tree(config), __version__)
     settings = settings_with_servers(config)
 
-    async def search_all(discovery: "Discovery") -> "Found":
-        return await discovery.search(
+    async def search_all(discovery: "Discovery") -> None:
+        found = await discovery.search(
             query, detail_level=detail, limit=limit, server=server, budget_tokens=budget, skills=await _skills(settings)
         )
+        print_found(found, json=json)
+        if key == key_of(read_tree(config), __version__):  # or the file was changed while we read it
+            await discovery.keep(settings, key)
 
-    found = ask_about(settings, search_all, wait=wait)
-    if json:
-        print_json({"query": found.query, "hits": [_fields(hit) for hit in found.hits], "text": found.text})
-    elif found.text:
-        print_text(found.text)
-    else:
-        stderr().print("nothing fits; `gristmill tools` shows what there is")
+    ask_about(settings, search_all, wait=wait)
 
 
 async def _skills(settings: "Config") -> "tuple[Tool, ...]":
@@ -55,14 +56,3 @@ async def _skills(settings: "Config") -> "tuple[Tool, ...]":
 
     async with open_keeping(settings) as keeping:
         return await skills_in_sight(keeping)
-
-
-def _fields(hit: Any) -> dict[str, Any]:
-    tool = hit.tool
-    return {
-        "key": tool.key,
-        "score": round(hit.score, 3),
-        "description": tool.description,
-        "input_schema": tool.input_schema,
-        "output_schema": tool.output_schema,
-    }

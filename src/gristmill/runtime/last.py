@@ -1,0 +1,120 @@
+"""The catalogue of the last search on disk, as a search that starts cold reads it: names at once, definitions when shown.
+
+It is believed only for exactly the configuration it was made with, and only as long as nothing it was made from has changed;
+else whoever asks opens the whole house, which keeps a new one (`last_keep`). Light: no validation, no arrays, no event loop.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from gristmill.catalog.index_bytes import read_stretches
+from gristmill.catalog.plain import PlainIndex
+from gristmill.config_read import default_state_dir
+from gristmill.model import Tool
+from gristmill.values import dataclass
+
+FORMAT = 1
+"""Raised when what is kept means something else; older files are then made anew."""
+FOLDER, PINS = "catalog", "known/pins.json"
+
+Stamp = tuple[str, int, int, int]
+"""A file below the state folder: when it was last written, its size, and which it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Last:
+    """The catalogue of the last search. The tools of a server stand side by side."""
+
+    state: Path
+    keys: Sequence[str]
+    functions: Sequence[str]
+    modules: Mapping[str, str]
+    counts: Mapping[str, int]
+    """How many tools each server has, in their order."""
+    marks: Mapping[str, str]
+    index: PlainIndex
+    learn_results: bool
+    learn_from_use: bool
+    lines: memoryview
+    ends: Sequence[int]
+
+    def tool(self, place: int) -> tuple[Tool, str]:
+        """The tool at that place, and the hash of its definition."""
+        line = json.loads(bytes(self.lines[self.ends[place - 1] if place else 0 : self.ends[place]]))
+        return Tool(**line["tool"]), line["hash"]
+
+    def places(self, server: str | None) -> range | None:
+        """Where the tools of ``server`` stand, or all; nothing for a server that has none."""
+        first = 0
+        for name, count in self.counts.items():
+            if name == server:
+                return range(first, first + count)
+            first += count
+        return range(first) if server is None else None
+
+
+def key_of(tree: Mapping[str, Any], version: str) -> str:
+    """What decides which catalogue a configuration has, as one hash; ``version`` is that of the program."""
+    text = json.dumps([FORMAT, version, str(default_state_dir()), tree], default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def state_of(tree: Mapping[str, Any]) -> Path | None:
+    """The state folder of a configuration that was not checked; nothing where it is not plainly said."""
+    store = tree.get("store", {})
+    path = cast("dict[str, Any]", store).get("path") if isinstance(store, dict) else 0
+    return default_state_dir() if path is None else Path(path) if isinstance(path, str) else None
+
+
+def stamps(state: Path, files: Sequence[str]) -> list[Stamp]:
+    """How ``files`` are now; one that is not there is all zeros."""
+    found: list[Stamp] = []
+    for name in files:
+        try:
+            seen = os.stat(state / name)
+            found.append((name, seen.st_mtime_ns, seen.st_size, seen.st_ino))
+        except OSError:
+            found.append((name, 0, 0, 0))
+    return found
+
+
+def path_of(state: Path, key: str) -> Path:
+    """Where the catalogue of that configuration is kept."""
+    return state / FOLDER / f"last-{key[:16]}.json"
+
+
+def read_last(tree: Mapping[str, Any], version: str) -> Last | None:
+    """The catalogue that is kept for this configuration, or nothing that can be believed."""
+    state, key = state_of(tree), key_of(tree, version)
+    if state is None:
+        return None
+    try:
+        whole = path_of(state, key).read_bytes()
+        at = whole.index(b"\n") + 1
+        head: dict[str, Any] = json.loads(whole[:at])
+        if head["key"] != key or not _unchanged(state, head["stamps"]):
+            return None
+        index = _index(state, head)
+        return _last(state, head, memoryview(whole)[at:], index) if index else None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None  # missing, torn or foreign
+
+
+def _unchanged(state: Path, kept: Sequence[Sequence[Any]]) -> bool:
+    return stamps(state, [str(each[0]) for each in kept]) == [tuple(each) for each in kept]
+
+
+def _index(state: Path, head: Mapping[str, Any]) -> PlainIndex | None:
+    stretches = read_stretches(state / FOLDER / str(head["index"]), bytes.fromhex(head["index_key"]))
+    return PlainIndex.of(head["keys"], stretches) if stretches else None
+
+
+def _last(state: Path, head: Mapping[str, Any], lines: memoryview, index: PlainIndex) -> Last | None:
+    names = ("keys", "functions", "modules", "counts", "marks", "learn_results", "learn_from_use", "ends")
+    last = Last(state=state, index=index, lines=lines, **{name: head[name] for name in names})
+    sizes = {len(last.keys), len(last.functions), len(last.ends), sum(last.counts.values())}
+    return last if len(sizes) == 1 and last.ends[-1] == len(lines) else None

@@ -1,0 +1,84 @@
+"""Keeps the catalogue of a search for the next one that starts cold; `last` reads it.
+
+What is kept must be what the files say, not what this process once read: each file is stamped first, then compared.
+"""
+
+import asyncio
+import json
+import logging
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from gristmill.catalog.catalog import Catalog, definition
+from gristmill.catalog.index_file import definition_hash
+from gristmill.config import Config
+from gristmill.runtime.last import PINS, Stamp, path_of, stamps
+from gristmill.runtime.library import Library, Searchable, forget, index_name
+from gristmill.upstream.base import Upstreams
+from gristmill.upstream.remember import load
+
+log = logging.getLogger(__name__)
+
+
+async def keep_last(config: Config, key: str, upstreams: Upstreams, library: Library) -> None:
+    """Keep what a search needs, for the configuration that ``key`` stands for; or nothing, where it would not be the same."""
+    servers = {name: server for name, server in config.servers.items() if server.enabled}
+    in_code = any(server.kind == "python" for server in servers.values())  # whose tools only importing it can tell
+    if in_code or config.catalog.rankers or config.store.url is not None or not len(library.visible):
+        return
+    searchable = await library.searchable()
+    await library.saved()
+    stamped = stamps(config.state_dir, [PINS, *(f"upstreams/{name}.json" for name in servers)])
+    changed = frozenset(change.key for change in await library.changes())
+    if changed != library.held or library.visible is not searchable.catalog:
+        return
+
+    def work() -> None:
+        if all(load(config.state_dir / "upstreams", name, servers[name]).tools == upstreams[name].tools for name in servers):
+            _write(config, key, stamped, searchable)
+
+    await asyncio.to_thread(work)
+
+
+def _write(config: Config, key: str, stamped: list[Stamp], searchable: Searchable) -> None:
+    lines = [_line(searchable.catalog, tool_key) for tool_key in searchable.catalog.tools]
+    path = path_of(config.state_dir, key)
+    try:
+        descriptor, draft = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                head = _head(config, searchable, lines) | {"key": key, "stamps": stamped}
+                file.write(json.dumps(head, separators=(",", ":")).encode("ascii") + b"\n")
+                file.writelines(lines)
+            os.replace(draft, path)
+        except BaseException:
+            Path(draft).unlink(missing_ok=True)
+            raise
+        forget(path.parent, "last-*.json")
+    except OSError as error:
+        log.warning("the catalogue is not kept for the next search: %s", error.strerror)
+
+
+def _line(catalog: Catalog, key: str) -> bytes:
+    line = {"hash": catalog.hashes[key], "tool": definition(catalog.tools[key])}
+    return json.dumps(line, separators=(",", ":")).encode("ascii")
+
+
+def _head(config: Config, searchable: Searchable, lines: list[bytes]) -> dict[str, Any]:
+    catalog, ends = searchable.catalog, list[int]()
+    for line in lines:
+        ends.append(len(line) + (ends[-1] if ends else 0))
+    return {
+        "index": index_name(catalog),
+        "index_key": definition_hash(tuple(catalog), searchable.index.kind).hex(),
+        "keys": list(catalog.tools),
+        "functions": [catalog.functions[key] for key in catalog.tools],
+        "modules": dict(catalog.modules),
+        "counts": {server: len(catalog.of_server(server)) for server in catalog.modules},
+        "marks": dict(searchable.marks),
+        "learn_results": config.catalog.learn_results,
+        "learn_from_use": config.catalog.learn_from_use,
+        "ends": ends,
+    }

@@ -1,0 +1,238 @@
+"""A search that starts cold answers from the last catalogue exactly as the whole house would, and never from a stale one."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from gristmill import __version__
+from gristmill.catalog.learned import observe
+from gristmill.catalog.learned_schema import learned_to_json
+from gristmill.catalog.usage import Habits
+from gristmill.config import load_config
+from gristmill.model import Tool
+from gristmill.runtime.keeping import Scope, open_keeping
+from gristmill.runtime.kept_json import write_json
+from gristmill.runtime.last_search import search_last
+from gristmill.serve.cli.app import app
+from gristmill.serve.cli.quick import answered
+from gristmill.session.skill import Draft
+from gristmill.upstream.remember import Remembered, load, save
+
+SERVERS = ("crm", "get-weather", "files")
+OUTPUT = {"type": "object", "properties": {"total": {"type": "integer"}}}
+
+
+def tools_of(server: str, words: str = "of a customer") -> tuple[Tool, ...]:
+    schema = {
+        "type": "object",
+        "properties": {"id": {"type": "string", "description": "Which one."}, "from": {"enum": ["a", "b"]}},
+    }
+    names = [("get_" + word, word) for word in ("invoice", "order", "ticket", "class")] + [("read-file", "file")]
+    return tuple(
+        Tool(
+            server=server,
+            name=name,
+            description=f"Get the {word} {words}.\u200b",
+            input_schema=schema,
+            output_schema=OUTPUT if i else None,
+        )
+        for i, (name, word) in enumerate(names)
+    )
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a configuration whose servers were all listed by an earlier run, and searched."""
+    monkeypatch.chdir(tmp_path)
+    entries = "".join(f'[servers.{name}]\ncommand = "no-such-program"\n' for name in SERVERS)
+    (tmp_path / "gristmill.toml").write_text(f"[store]\npath = {json.dumps(str(tmp_path / 'state'))}\n{entries}")
+    remember({name: tools_of(name) for name in SERVERS})
+    full("invoice")
+    return tmp_path
+
+
+def remember(tools: dict[str, tuple[Tool, ...]]) -> None:
+    config = load_config()
+    for name, each in tools.items():
+        save(config.state_dir / "upstreams", name, config.servers[name], Remembered(era="legacy", tools=each))
+
+
+def full(*arguments: str) -> str:
+    """What the command line proper prints."""
+    done = CliRunner().invoke(app, ["search", *arguments, "--wait", "5"])
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def keys(*arguments: str) -> list[str]:
+    return [hit["key"] for hit in json.loads(full(*arguments, "--json"))["hits"]]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["the invoice of a customer"],
+        ["get_class", "--limit", "50"],
+        ["read a file", "--server", "get-weather"],
+        ["orders", "--detail", "name_only", "--limit", "2"],
+        ["orders", "--detail", "with_description"],
+        ["orders", "--budget", "90"],
+        ["crm.get_ticket"],
+    ],
+)
+def test_the_answer_is_the_same_to_the_letter(here: Path, capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
+    for form in ([], ["--json"]):
+        wanted = full(*arguments, *form)
+        assert answered(["search", *arguments, *form])
+        assert capsys.readouterr().out == wanted != ""
+
+
+def quick(query: str = "invoice", **how: Any) -> list[str] | None:
+    found = search_last(query, version=__version__, **how)
+    return None if found is None else [hit.tool.key for hit in found.hits]
+
+
+def test_nothing_is_answered_before_the_first_search_and_by_another_version(here: Path) -> None:
+    assert quick()
+    assert search_last("invoice", version="another") is None
+    for file in (here / "state" / "catalog").glob("last-*"):
+        file.unlink()
+    assert quick() is None
+    full("invoice")
+    assert quick()
+
+
+def change_config(here: Path, _: pytest.MonkeyPatch) -> None:
+    path = here / "gristmill.toml"
+    path.write_text(path.read_text().replace("[servers.crm]", "[servers.crm]\nenabled = false"))
+
+
+def change_environment(_: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRISTMILL_SERVERS__CRM__ENABLED", "false")
+
+
+def change_definitions(_: Path, __: pytest.MonkeyPatch) -> None:
+    remember({"crm": tools_of("crm")[1:]})
+
+
+def lose_a_listing(here: Path, _: pytest.MonkeyPatch) -> None:
+    (here / "state" / "upstreams" / "crm.json").unlink()
+
+
+@pytest.mark.parametrize("change", [change_config, change_environment, change_definitions, lose_a_listing])
+def test_a_change_is_seen_at_once(here: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[..., None]) -> None:
+    assert "crm.get_invoice" in (quick() or ())
+
+    change(here, monkeypatch)
+
+    assert quick() is None
+    assert "crm.get_invoice" not in keys("invoice")
+
+
+def test_after_a_change_the_next_search_but_one_is_quick_again(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    change_definitions(here, monkeypatch)
+
+    assert keys("invoice", "--limit", "50") == quick(limit=50)
+
+
+def test_a_definition_that_changed_is_marked_until_it_is_accepted(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    remember({"crm": tools_of("crm", "as never before")})
+    assert quick() is None
+    wanted = full("invoice", "--server", "crm")
+    assert "definition changed" in wanted
+    assert answered(["search", "invoice", "--server", "crm"])
+    assert capsys.readouterr().out == wanted
+
+    pins = here / "state" / "known" / "pins.json"
+    pins.unlink()
+
+    assert quick() is None
+    assert "definition changed" not in full("invoice", "--server", "crm")
+    assert answered(["search", "invoice", "--server", "crm"])
+    assert "definition changed" not in capsys.readouterr().out
+
+
+def test_tools_that_are_held_back_stay_hidden(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRISTMILL_CATALOG__QUARANTINE", "refuse")
+    remember({"crm": tools_of("crm", "as never before")})
+
+    assert {key.partition(".")[0] for key in keys("invoice", "--limit", "50")} == {"get-weather", "files"}
+    assert quick(limit=50) == keys("invoice", "--limit", "50")
+    assert quick(server="crm") is None
+
+
+def test_what_was_learned_meanwhile_counts_at_once(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    state = here / "state"
+    seen = json.loads((state / "known" / "pins.json").read_text())["pins"]["crm.get_invoice"]["hash"]
+    learned = learned_to_json(observe(None, {"number": 1, "open": True}))
+    write_json(
+        state / "known" / "learned.json", {"crm.get_invoice": {"definition": seen, **learned}, "crm.x": {"definition": "1"}}
+    )
+    habits = Habits()
+    for _ in range(5):
+        habits = habits.recorded("money due", ["files.read-file"])
+    write_json(state / "known" / "habits.json", habits.to_json())
+
+    for arguments in (["get the invoice", "--server", "crm"], ["money due", "--limit", "50", "--json"]):
+        assert answered(["search", *arguments])
+        said = capsys.readouterr().out
+        assert said == full(*arguments)
+        assert "learned from 1 call" in said
+    assert (quick("money due") or [""])[0] == "files.read-file"
+
+
+@pytest.mark.anyio
+async def test_skills_take_part_so_the_whole_house_answers(here: Path) -> None:
+    async with open_keeping(load_config()) as keeping:
+        assert quick()
+        draft = Draft(name="bill", source='def bill(x: str) -> str:\n    """Write the invoice of a customer."""\n    return x\n')
+        await keeping.skills.save(draft, Scope(tenant="local", caller="local"), "user")
+        assert quick() is None
+
+
+def test_python_functions_and_other_rankers_are_asked_every_time(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRISTMILL_CATALOG__RANKERS", '["lexical"]')
+    assert keys("invoice")
+    assert quick() is None
+    monkeypatch.delenv("GRISTMILL_CATALOG__RANKERS")
+    monkeypatch.setenv("GRISTMILL_SERVERS__SUMS__PYTHON", "statistics")
+    monkeypatch.setenv("GRISTMILL_SERVERS__SUMS__INCLUDE", '["mean"]')
+    assert "sums.mean" in keys("the mean", "--limit", "50")
+    assert quick() is None
+
+
+def test_unknown_servers_and_broken_configurations_are_left_to_who_can_say_so(here: Path) -> None:
+    assert quick(server="nobody") is None
+    (here / "gristmill.toml").write_text("[store")
+    assert quick() is None
+    assert not answered(["search", "invoice"])
+
+
+@pytest.mark.parametrize("content", [b"", b"{}\n", b"[]\n", b"\xff\n", b'{"key": 1}'])
+def test_a_torn_or_foreign_file_is_not_believed(here: Path, content: bytes) -> None:
+    (kept,) = (here / "state" / "catalog").glob("last-*")
+    whole = kept.read_bytes()
+    for wrong in (content, whole[:-1], whole + b"x", whole.replace(b'"ends":[', b'"ends":[1,')):
+        kept.write_bytes(wrong)
+        assert quick() is None
+    kept.write_bytes(whole)
+    assert quick()
+
+
+def test_what_another_process_changed_meanwhile_is_not_kept_as_ours(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    change_definitions(here, monkeypatch)
+    stale = {name: load(here / "state" / "upstreams", name, load_config().servers[name]) for name in SERVERS}
+    remember({"crm": tools_of("crm", "of the day after")})
+
+    def load_stale(_folder: Path, name: str, _config: Any) -> Remembered:
+        return stale[name]
+
+    monkeypatch.setattr("gristmill.upstream.build.load", load_stale)
+
+    assert "crm.get_invoice" not in keys("invoice", "--limit", "50")
+
+    assert quick() is None
