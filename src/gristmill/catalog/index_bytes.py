@@ -7,7 +7,6 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any, cast
 
 from gristmill.values import dataclass
@@ -27,6 +26,8 @@ class Stretch:
 
 def write_stretches(path: Path, key: bytes, stretches: Mapping[str, Stretch]) -> None:
     """Write beside ``path`` and move it there, so that a reader never sees half a file."""
+    from tempfile import NamedTemporaryFile  # who only reads does without
+
     rows = {name: [each.kind, each.shape, each.content.nbytes] for name, each in stretches.items()}
     header = json.dumps({"key": key.hex(), "arrays": rows}, separators=(",", ":")).encode()
     path.parent.mkdir(parents=True, exist_ok=True)

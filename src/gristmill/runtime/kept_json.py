@@ -2,7 +2,6 @@
 
 import json
 import os
-import tempfile
 from pathlib import Path
 
 from gristmill.model import Json
@@ -23,6 +22,8 @@ def read_json(path: Path) -> Json:
 
 def write_json(path: Path, value: Json) -> None:
     """Keep ``value`` at ``path``."""
+    import tempfile  # a search that only reads does without
+
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor, draft = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
     try:

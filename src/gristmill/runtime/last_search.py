@@ -1,9 +1,7 @@
 """A search that is answered from the last catalogue alone: no server, no sandbox and no event loop; see `last`."""
 
-import sqlite3
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from urllib.parse import quote
 
 from gristmill.catalog.catalog import Catalog
 from gristmill.catalog.found import BUDGET_TOKENS, DetailLevel, Hit
@@ -65,6 +63,9 @@ def _has_skills(state: Path) -> bool:
     path = state / "gristmill.db"
     if not path.exists():
         return False
+    import sqlite3  # for those who keep something; it takes longer to load than the catalogue
+    from urllib.parse import quote
+
     try:
         store = sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True, timeout=1.0)
         try:
