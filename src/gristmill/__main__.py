@@ -2,16 +2,18 @@
 
 import sys
 
+from gristmill.loading import loading
+
 
 def main() -> None:
     """Hand over to the door, for a search to its quick side first."""
-    if sys.argv[1:2] == ["search"]:
-        from gristmill.serve.cli.quick import main as answered
+    with loading():
+        if sys.argv[1:2] == ["search"]:
+            from gristmill.serve.cli.quick import main as answered
 
-        if answered():
-            return
-    from gristmill.serve.cli.app import main as run  # heavy only where it is needed
-
+            if answered():
+                return
+        from gristmill.serve.cli.app import main as run  # heavy only where it is needed
     run()
 
 

@@ -26,6 +26,7 @@ from gristmill.config_servers import REFERENCE, ServersConfig, looks_secret
 from gristmill.config_session import SessionsConfig, SkillsConfig
 from gristmill.config_shaping import ShapingConfig
 from gristmill.errors import ConfigError
+from gristmill.loading import loading
 from gristmill.model import Limits
 
 PRELOAD = (
@@ -188,7 +189,8 @@ def load_config(file: str | Path | None = None, **overrides: Mapping[str, Any]) 
         ConfigError: a file that cannot be read, an unknown key, a value out of range.
     """
     try:
-        return Config(**merged(read_tree(file), overrides))
+        with loading():
+            return Config(**merged(read_tree(file), overrides))
     except ValidationError as error:
         raise ConfigError(_explain(error, file)) from None
 

@@ -1,9 +1,8 @@
 """`dataclass` as the standard library has it, but quick to define. Below everything.
 
-A frozen dataclass with slots takes about a millisecond to define, since six methods are compiled for it; two hundred of them
+A dataclass with slots takes about a millisecond to define, since six methods are compiled for it; two hundred of them
 were a third of a cold start. Here those that can be are the same functions for all, and ``__init__`` is compiled when the first
-value is made: a start defines many classes and uses few. Anything but a frozen dataclass with slots is left to the standard
-library.
+value is made: a start defines many classes and uses few. A dataclass without slots is left to the standard library.
 """
 
 from typing import TYPE_CHECKING
@@ -12,33 +11,34 @@ if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass
 else:
     import dataclasses
-    from dataclasses import MISSING, FrozenInstanceError
+    from dataclasses import MISSING, Field, FrozenInstanceError
     from operator import attrgetter
 
     def dataclass(cls=None, /, *, frozen=False, slots=False, kw_only=False, eq=True):
         """As ``dataclasses.dataclass``."""
 
         def make(cls):
-            if not (frozen and slots and eq) or "__post_init__" in vars(cls) or cls.__bases__ != (object,):
+            plain = cls.__bases__ == (object,) and "__post_init__" not in vars(cls)
+            if not (slots and plain) or any(isinstance(each, Field) and not each.init for each in vars(cls).values()):
                 return dataclasses.dataclass(frozen=frozen, slots=slots, kw_only=kw_only, eq=eq)(cls)
-            return _value(cls, kw_only=kw_only)
+            return _value(cls, frozen=frozen, kw_only=kw_only, eq=eq)
 
         return make if cls is None else make(cls)
 
-    def _value(cls, *, kw_only):
+    def _value(cls, *, frozen, kw_only, eq):
         if cls.__doc__ is None:
             cls.__doc__ = cls.__name__  # or the standard library would write one, and import `inspect` for it
         dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=kw_only)(cls)
         fields = dataclasses.fields(cls)
         made = _with_slots(cls, [field.name for field in fields])
-        compared = [field.name for field in fields if field.compare]
+        compared = _compare([field.name for field in fields if field.compare], frozen=frozen) if eq else {}
         own = vars(cls)
-        for name, method in {**_SHARED, **_compare(compared)}.items():
+        for name, method in {"__repr__": _repr, **(_FROZEN if frozen else {}), **compared}.items():
             if name not in own or (name == "__hash__" and own[name] is None):
                 setattr(made, name, method)
         if "__init__" not in own:
             made.__init__, made.__signature__ = _first(made), _Signature(made)
-        made.__dataclass_params__.frozen = True  # a class that inherits from it asks
+        made.__dataclass_params__.frozen = frozen  # a class that inherits from it asks
         return made
 
     def _with_slots(cls, names):
@@ -87,7 +87,7 @@ else:
         def __get__(self, instance, cls):
             _compiled(self._owner)
 
-    def _compare(names):
+    def _compare(names, *, frozen):
         values = attrgetter(*names) if names else type
 
         def equal(self, other):
@@ -96,7 +96,7 @@ else:
         def hashed(self):
             return hash(values(self))
 
-        return {"__eq__": equal, "__hash__": hashed}
+        return {"__eq__": equal, "__hash__": hashed if frozen else None}
 
     def _repr(self):
         shown = ", ".join(f"{field.name}={getattr(self, field.name)!r}" for field in dataclasses.fields(self) if field.repr)
@@ -115,8 +115,7 @@ else:
         for field, value in zip(dataclasses.fields(self), state, strict=True):
             object.__setattr__(self, field.name, value)
 
-    _SHARED = {
-        "__repr__": _repr,
+    _FROZEN = {
         "__setattr__": _refuse_change,
         "__delattr__": _refuse_removal,
         "__getstate__": _state,

@@ -1,6 +1,8 @@
 """A search that starts cold answers from the last catalogue exactly as the whole house would, and never from a stale one."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -89,6 +91,16 @@ def test_the_answer_is_the_same_to_the_letter(here: Path, capsys: pytest.Capture
         wanted = full(*arguments, *form)
         assert answered(["search", *arguments, *form])
         assert capsys.readouterr().out == wanted != ""
+
+
+def test_it_loads_neither_arrays_nor_validation_nor_an_event_loop(here: Path) -> None:
+    program = (
+        "import sys; from gristmill.__main__ import main; sys.argv = ['gristmill', 'search', 'invoice']; main()\n"
+        "print([name for name in ('numpy', 'pydantic', 'typer', 'rich', 'asyncio', 'anyio', 'msgspec', 'sqlite3') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=here, capture_output=True, text=True, timeout=60, check=True)
+    *said, loaded = done.stdout.splitlines()
+    assert ("from servers import" in said[0], loaded) == (True, "[]")
 
 
 def quick(query: str = "invoice", **how: Any) -> list[str] | None:

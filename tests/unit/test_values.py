@@ -45,6 +45,22 @@ class Pair:
     right: int = 2
 
 
+@dataclass(slots=True)
+class Draft:
+    """One that may change."""
+
+    name: str
+    tags: list[str] = field(default_factory=list[str])
+
+
+@dataclass(slots=True, eq=False)
+class Ticket:
+    """One that is nobody but itself."""
+
+    number: int = 1
+    made: int = field(init=False, default=7)
+
+
 @pytest.fixture(params=[Quick, Plain])
 def kind(request: pytest.FixtureRequest) -> Any:
     return request.param
@@ -123,6 +139,25 @@ def test_the_signature_is_known_before_and_after_the_first_value() -> None:
 
     assert str(inspect.signature(Fresh)) == "(left: int, right: int = 2) -> None"
     assert (Fresh(1).right, str(inspect.signature(Fresh))) == (2, "(left: int, right: int = 2) -> None")
+
+
+def test_a_draft_may_change_and_has_no_hash() -> None:
+    draft = Draft("a")
+    draft.name = "b"
+    assert (draft, repr(draft)) == (Draft("b", []), "Draft(name='b', tags=[])")
+    assert copy.deepcopy(draft) == pickle.loads(pickle.dumps(draft)) == draft
+    with pytest.raises(TypeError):
+        hash(draft)
+    with pytest.raises(AttributeError):
+        draft.unheard_of = 1  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_one_that_is_compared_by_identity_is() -> None:
+    one = Ticket()
+    assert one != Ticket()
+    assert (len({one, one}), one.made) == (1, 7)
+    with pytest.raises(TypeError):
+        Ticket(1, 2)  # pyright: ignore[reportCallIssue]
 
 
 def test_a_value_class_can_be_inherited_from() -> None:

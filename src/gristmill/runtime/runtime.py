@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from gristmill.catalog.found import BUDGET_TOKENS
 from gristmill.errors import ConfigError, Error, Refused, UnknownSession
 from gristmill.events import Emit, ignore
+from gristmill.loading import loading
 from gristmill.model import Execution, Limits
 
 if TYPE_CHECKING:
@@ -93,12 +94,14 @@ class Runtime:
         from gristmill.sandbox.keeper import Keeper
 
         with Keeper() as keeper:
-            from gristmill.config import Config, load_config  # all these while the keeper, then the template start beside us
-            from gristmill.runtime.sandboxes import starting
+            with loading():  # all this while the keeper, then the template start beside us
+                from gristmill.config import Config, load_config
+                from gristmill.runtime.sandboxes import starting
 
             settings = config if isinstance(config, Config) else load_config(config)
             async with starting(settings, keeper) as sandboxes:
-                from gristmill.runtime.build import open_rooms
+                with loading():
+                    from gristmill.runtime.build import open_rooms
 
                 async with open_rooms(settings, tools or {}, sandboxes, emit=emit, ask=ask, serving=serving) as rooms:
                     yield Runtime(rooms)

@@ -1,11 +1,12 @@
 """Lists of like objects are tables: their columns, and the cells of a row in the columns' order."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import cast
 
 from gristmill.model import Json
 from gristmill.shaping.survey import kinds, summarize
+from gristmill.values import dataclass
 
 KEY = "(key)"
 """The column that holds the keys where the rows are the values of an object."""

@@ -5,11 +5,11 @@ import queue
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 from gristmill.errors import StoreUnavailable
 from gristmill.store.base import Row, Statement, Transaction, Value
+from gristmill.values import dataclass
 
 T = TypeVar("T")
 

@@ -4,10 +4,11 @@ The environment and the keyring come in as parameters; nothing here reads them b
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gristmill.config_servers import REFERENCE
 from gristmill.errors import ConfigError
+from gristmill.values import dataclass
 
 Keyring = Callable[[str, str], str | None]
 """(service, name) → the secret, or nothing."""

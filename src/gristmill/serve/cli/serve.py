@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gristmill.loading import loading
 from gristmill.serve.cli.run import ConfigFile
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ def serve(
 
         serve_http(config, host=host, port=port, token=None if no_token else os.environ.get(TOKEN_VARIABLE))
     else:
-        from gristmill.serve.mcp.run_stdio import run_stdio
+        with loading():
+            from gristmill.serve.mcp.run_stdio import run_stdio
 
         asyncio.run(run_stdio(settings))
 
