@@ -19,6 +19,7 @@ from gristmill.values import dataclass
 LEADING = 64
 """The table's dimensions are sorted by how much they tell apart; these first ones hold most of it."""
 REFINED = 1_000
+_AT_ONCE = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +32,12 @@ class DenseRanker:
     @classmethod
     def build(cls, tools: Sequence[Tool]) -> Self:
         """Embed every tool as one text: server, name, description, parameters."""
-        return cls._of(_steps(shipped().embed([" ".join(fields(tool)) for tool in tools]), TOOL_STEPS).astype(np.int16))
+        texts = [" ".join(fields(tool)) for tool in tools]
+        # Some at a time: exact vectors of fifty thousand tools at once would take a hundred megabytes.
+        parts = [
+            _steps(shipped().embed(texts[i : i + _AT_ONCE]), TOOL_STEPS).astype(np.int16) for i in range(0, len(texts), _AT_ONCE)
+        ]
+        return cls._of(np.concatenate(parts) if parts else np.zeros((0, shipped().width), np.int16))
 
     def scores(self, query: str) -> NDArray[np.float32]:
         """The cosine to each tool; zeros when no word of the question is known."""

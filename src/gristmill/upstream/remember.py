@@ -58,7 +58,7 @@ def load(folder: Path, server: str, config: ServerConfig) -> Remembered:
 
 
 def save(folder: Path, server: str, config: ServerConfig, remembered: Remembered) -> None:
-    """Write what is known, at once or not at all; only its owner may read it."""
+    """Write what is known, at once or not at all; only its owner may read it. What is there already is left as it is."""
     content = _File(
         format=_FORMAT,
         config=config_hash(config),
@@ -66,11 +66,15 @@ def save(folder: Path, server: str, config: ServerConfig, remembered: Remembered
         era=remembered.era,
         tools=[_plain(tool) for tool in remembered.tools],
     )
+    encoded = msgspec.json.encode(content)
+    with contextlib.suppress(OSError):
+        if _path(folder, server).read_bytes() == encoded:
+            return  # a file that is not touched is known to be the same
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=folder, prefix=f".{server}-")
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(msgspec.json.encode(content))
+            file.write(encoded)
         Path(name).replace(_path(folder, server))
     except OSError:
         with contextlib.suppress(OSError):

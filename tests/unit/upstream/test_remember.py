@@ -43,3 +43,13 @@ def test_a_file_that_was_changed_or_broken_is_not_believed(tmp_path: Path) -> No
     ):
         file.write_text(text)
         assert load(tmp_path, "s", CONFIG) == Remembered()
+
+
+def test_what_is_known_already_is_not_written_again(tmp_path: Path) -> None:
+    save(tmp_path, "s", CONFIG, KNOWN)
+    first = (tmp_path / "s.json").stat().st_ino
+    save(tmp_path, "s", CONFIG, KNOWN)
+    assert (tmp_path / "s.json").stat().st_ino == first
+    save(tmp_path, "s", CONFIG, Remembered(era="modern", tools=TOOLS))
+    assert (tmp_path / "s.json").stat().st_ino != first
+    assert load(tmp_path, "s", CONFIG).era == "modern"
