@@ -13,10 +13,13 @@ from typing import Any, Literal
 
 import msgspec
 
+from gristmill.config_section import Section
 from gristmill.config_servers import ServerConfig
 from gristmill.model import Tool
 
 _FORMAT = 1
+_NOT_OFFERED = {"enabled", "connect", "health_seconds"}
+"""Settings that do not change what a server offers."""
 
 
 class Remembered(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,7 +39,8 @@ class _File(msgspec.Struct, frozen=True, kw_only=True):
 
 def config_hash(config: ServerConfig) -> str:
     """A digest of everything that decides what a server offers; references stand in it, not secrets."""
-    return _digest(config.model_dump(mode="json", exclude={"enabled", "connect", "health_seconds"}))
+    told = {name: value for name, value in config if name not in _NOT_OFFERED}
+    return _digest(told)
 
 
 def definitions_hash(tools: tuple[Tool, ...]) -> str:
@@ -98,4 +102,13 @@ def _plain(tool: Tool) -> dict[str, Any]:
 
 
 def _digest(value: Mapping[str, Any] | list[Any]) -> str:
-    return hashlib.sha256(msgspec.json.encode(value, order="sorted")).hexdigest()
+    return hashlib.sha256(msgspec.json.encode(value, order="sorted", enc_hook=_as_json)).hexdigest()
+
+
+def _as_json(value: Any) -> Any:
+    """What a configuration holds besides JSON. By hand: dumping it would build a serializer first, at every start."""
+    if isinstance(value, Section):
+        return dict(value)
+    if isinstance(value, Path):
+        return str(value)
+    raise NotImplementedError
