@@ -62,7 +62,7 @@ def measure(command: list[str], folder: Path) -> float:
 
 def measure_changed(command: list[str], folder: Path) -> float:
     """Seconds of one run that cannot go by the last catalogue; it keeps a new one."""
-    for kept in (folder / "state" / "catalog").glob("last-*"):
+    for kept in (folder / "state" / "known").glob("last-*"):
         kept.unlink()
     return measure(command, folder)
 

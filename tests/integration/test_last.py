@@ -1,6 +1,7 @@
 """A search that starts cold answers from the last catalogue exactly as the whole house would, and never from a stale one."""
 
 import json
+import stat
 import subprocess
 import sys
 from collections.abc import Callable
@@ -111,7 +112,7 @@ def quick(query: str = "invoice", **how: Any) -> list[str] | None:
 def test_nothing_is_answered_before_the_first_search_and_by_another_version(here: Path) -> None:
     assert quick()
     assert search_last("invoice", version="another") is None
-    for file in (here / "state" / "catalog").glob("last-*"):
+    for file in (here / "state" / "known").glob("last-*"):
         file.unlink()
     assert quick() is None
     full("invoice")
@@ -226,7 +227,7 @@ def test_unknown_servers_and_broken_configurations_are_left_to_who_can_say_so(he
 
 @pytest.mark.parametrize("content", [b"", b"{}\n", b"[]\n", b"\xff\n", b'{"key": 1}'])
 def test_a_torn_or_foreign_file_is_not_believed(here: Path, content: bytes) -> None:
-    (kept,) = (here / "state" / "catalog").glob("last-*")
+    (kept,) = (here / "state" / "known").glob("last-*")
     whole = kept.read_bytes()
     for wrong in (content, whole[:-1], whole + b"x", whole.replace(b'"ends":[', b'"ends":[1,')):
         kept.write_bytes(wrong)
@@ -248,3 +249,9 @@ def test_what_another_process_changed_meanwhile_is_not_kept_as_ours(here: Path, 
     assert "crm.get_invoice" not in keys("invoice", "--limit", "50")
 
     assert quick() is None
+
+
+def test_it_is_for_its_owner_only_and_not_where_code_looks(here: Path) -> None:
+    (kept,) = (here / "state").rglob("last-*")
+    assert kept.parent == here / "state" / "known"
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600

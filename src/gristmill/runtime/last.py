@@ -19,7 +19,7 @@ from gristmill.values import dataclass
 
 FORMAT = 1
 """Raised when what is kept means something else; older files are then made anew."""
-FOLDER, PINS = "catalog", "known/pins.json"
+INDEXES, KNOWN, PINS = "catalog", "known", "known/pins.json"
 
 Stamp = tuple[str, int, int, int]
 """A file below the state folder: when it was last written, its size, and which it is."""
@@ -83,8 +83,8 @@ def stamps(state: Path, files: Sequence[str]) -> list[Stamp]:
 
 
 def path_of(state: Path, key: str) -> Path:
-    """Where the catalogue of that configuration is kept."""
-    return state / FOLDER / f"last-{key[:16]}.json"
+    """Where the catalogue of that configuration is kept: not beside the index, since that folder is shown to code."""
+    return state / KNOWN / f"last-{key[:16]}.json"
 
 
 def read_last(tree: Mapping[str, Any], version: str) -> Last | None:
@@ -109,7 +109,7 @@ def _unchanged(state: Path, kept: Sequence[Sequence[Any]]) -> bool:
 
 
 def _index(state: Path, head: Mapping[str, Any]) -> PlainIndex | None:
-    stretches = read_stretches(state / FOLDER / str(head["index"]), bytes.fromhex(head["index_key"]))
+    stretches = read_stretches(state / INDEXES / str(head["index"]), bytes.fromhex(head["index_key"]))
     return PlainIndex.of(head["keys"], stretches) if stretches else None
 
 

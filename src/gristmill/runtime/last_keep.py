@@ -46,6 +46,7 @@ def _write(config: Config, key: str, stamped: list[Stamp], searchable: Searchabl
     lines = [_line(searchable.catalog, tool_key) for tool_key in searchable.catalog.tools]
     path = path_of(config.state_dir, key)
     try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor, draft = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
         try:
             with os.fdopen(descriptor, "wb") as file:

@@ -13,7 +13,7 @@ from gristmill.config_read import read_tree
 from gristmill.errors import ConfigError
 from gristmill.runtime.finding import MOST_HITS, MOST_TOKENS, Found, writing_of
 from gristmill.runtime.kept_json import read_json
-from gristmill.runtime.last import Last, read_last
+from gristmill.runtime.last import KNOWN, Last, read_last
 
 
 def search_last(
@@ -34,7 +34,7 @@ def search_last(
     places = last.places(server) if last else None
     if last is None or places is None or _has_skills(last.state):
         return None
-    habits = Habits.from_json(read_json(last.state / "known" / "habits.json")) if last.learn_from_use else None
+    habits = Habits.from_json(read_json(last.state / KNOWN / "habits.json")) if last.learn_from_use else None
     found = [
         (*last.tool(place), place, score) for place, score in last.index.search(query, min(limit, MOST_HITS), places, habits)
     ]
@@ -48,7 +48,7 @@ def search_last(
 
 
 def _learned(last: Last, hashes: Mapping[str, str]) -> dict[str, LearnedResult]:
-    path = last.state / "known" / "learned.json"
+    path = last.state / KNOWN / "learned.json"
     if not last.learn_results or not path.exists():
         return {}
     from gristmill.catalog.learned_schema import learned_from_json, learned_result  # for those who have learned something
