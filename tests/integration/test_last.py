@@ -12,14 +12,18 @@ import pytest
 from typer.testing import CliRunner
 
 from gristmill import __version__
+from gristmill.catalog.catalog import definition_hash
 from gristmill.catalog.learned import observe
 from gristmill.catalog.learned_schema import learned_to_json
 from gristmill.catalog.usage import Habits
 from gristmill.config import load_config
+from gristmill.config_read import read_tree
 from gristmill.model import Tool
 from gristmill.runtime.keeping import Scope, open_keeping
 from gristmill.runtime.kept_json import write_json
+from gristmill.runtime.last import key_of, path_of
 from gristmill.runtime.last_search import search_last
+from gristmill.runtime.library import Library
 from gristmill.serve.cli.app import app
 from gristmill.serve.cli.quick import answered
 from gristmill.session.skill import Draft
@@ -208,13 +212,16 @@ async def test_skills_take_part_so_the_whole_house_answers(here: Path) -> None:
 
 
 def test_python_functions_and_other_rankers_are_asked_every_time(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GRISTMILL_CATALOG__RANKERS", '["lexical"]')
+    monkeypatch.setenv("GRISTMILL_CATALOG__RANKERS", '["dense"]')
     assert keys("invoice")
     assert quick() is None
     monkeypatch.delenv("GRISTMILL_CATALOG__RANKERS")
     monkeypatch.setenv("GRISTMILL_SERVERS__SUMS__PYTHON", "statistics")
     monkeypatch.setenv("GRISTMILL_SERVERS__SUMS__INCLUDE", '["mean"]')
     assert "sums.mean" in keys("the mean", "--limit", "50")
+    assert quick() is None
+    monkeypatch.setenv("GRISTMILL_SERVERS__SUMS__INCLUDE", '["no_such_function"]')
+    assert keys("invoice")
     assert quick() is None
 
 
@@ -247,6 +254,34 @@ def test_what_another_process_changed_meanwhile_is_not_kept_as_ours(here: Path, 
     monkeypatch.setattr("gristmill.upstream.build.load", load_stale)
 
     assert "crm.get_invoice" not in keys("invoice", "--limit", "50")
+
+    assert quick() is None
+
+
+def test_a_definition_that_somebody_accepts_meanwhile_is_not_kept_as_changed(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    changed = tools_of("crm", "as never before")
+    remember({"crm": changed})
+    pins, saved = here / "state" / "known" / "pins.json", Library.saved
+
+    async def accepted_meanwhile(library: Library) -> None:
+        await saved(library)
+        content = json.loads(pins.read_text())
+        for tool in changed:
+            content["pins"][tool.key]["hash"] = definition_hash(tool)
+        pins.write_text(json.dumps(content))
+
+    monkeypatch.setattr(Library, "saved", accepted_meanwhile)
+
+    assert "definition changed" in full("invoice", "--server", "crm")
+    assert quick() is None
+
+
+def test_the_catalogue_of_another_configuration_is_not_believed_under_our_name(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (kept,) = (here / "state" / "known").glob("last-*")
+    monkeypatch.setenv("GRISTMILL_SERVERS__CRM__ENABLED", "false")
+    kept.rename(path_of(here / "state", key_of(read_tree(), __version__)))
 
     assert quick() is None
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from gristmill.catalog.catalog import Catalog, definition
 from gristmill.catalog.index_file import definition_hash
+from gristmill.catalog.pins import changes, load_pins
 from gristmill.config import Config
 from gristmill.runtime.last import PINS, Stamp, path_of, stamps
 from gristmill.runtime.library import Library, Searchable, forget, index_name
@@ -31,12 +32,14 @@ async def keep_last(config: Config, key: str, upstreams: Upstreams, library: Lib
     searchable = await library.searchable()
     await library.saved()
     stamped = stamps(config.state_dir, [PINS, *(f"upstreams/{name}.json" for name in servers)])
-    changed = frozenset(change.key for change in await library.changes())
-    if changed != library.held or library.visible is not searchable.catalog:
+    catalog, held = library.catalog, library.held
+    if library.visible is not searchable.catalog:
         return
 
     def work() -> None:
-        if all(load(config.state_dir / "upstreams", name, servers[name]).tools == upstreams[name].tools for name in servers):
+        changed = frozenset(change.key for change in changes(load_pins(config.state_dir / PINS), catalog))
+        listed = all(load(config.state_dir / "upstreams", name, servers[name]).tools == upstreams[name].tools for name in servers)
+        if changed == held and listed:
             _write(config, key, stamped, searchable)
 
     await asyncio.to_thread(work)
