@@ -6,9 +6,9 @@ from gristmill.loading import loading
 
 
 def main() -> None:
-    """Hand over to the door, for a search to its quick side first."""
+    """Hand over to the door, for questions about tools to its quick side first."""
     with loading():
-        if sys.argv[1:2] == ["search"]:
+        if sys.argv[1:2] in (["search"], ["describe"]):
             from gristmill.serve.cli.quick import main as answered
 
             if answered():

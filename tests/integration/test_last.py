@@ -5,6 +5,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,11 @@ def tools_of(server: str, words: str = "of a customer") -> tuple[Tool, ...]:
         )
         for i, (name, word) in enumerate(names)
     )
+
+
+def clean(server: str) -> tuple[Tool, ...]:
+    """The same tools without what is suspicious in them."""
+    return tuple(replace(tool, description=tool.description.strip("\u200b")) for tool in tools_of(server))
 
 
 @pytest.fixture
@@ -96,6 +102,27 @@ def test_the_answer_is_the_same_to_the_letter(here: Path, capsys: pytest.Capture
         wanted = full(*arguments, *form)
         assert answered(["search", *arguments, *form])
         assert capsys.readouterr().out == wanted != ""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["crm.get_invoice"], ["files.read-file", "crm.get_class", "files.read-file"], ["crm.get_order", "--language", "typescript"]],
+)
+def test_a_description_is_the_same_to_the_letter(here: Path, capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
+    remember({name: clean(name) for name in SERVERS})
+    (here / "state" / "known" / "pins.json").unlink()
+    full("invoice")
+    for form in ([], ["--json"]):
+        wanted = CliRunner().invoke(app, ["describe", *arguments, *form]).stdout
+        assert answered(["describe", *arguments, *form])
+        assert capsys.readouterr().out == wanted != ""
+
+
+def test_warnings_and_names_to_guess_are_left_to_the_whole_house(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "warning" in CliRunner().invoke(app, ["describe", "crm.get_invoice"]).stdout
+    for key in ("crm.get_invoice", "crm.nothing", "get_weather.get_class_"):
+        assert not answered(["describe", key])
+    assert capsys.readouterr().out == ""
 
 
 def test_it_loads_neither_arrays_nor_validation_nor_an_event_loop(here: Path) -> None:

@@ -4,7 +4,6 @@ import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Literal
 
 import anyio
 
@@ -18,26 +17,13 @@ from gristmill.catalog.scan import Finding
 from gristmill.config import Config
 from gristmill.errors import NotFound
 from gristmill.model import Tool
-from gristmill.runtime.finding import MOST_HITS, MOST_TOKENS, Found, writing_of
+from gristmill.runtime.finding import MOST_HITS, MOST_KEYS, MOST_TOKENS, Described, Found, Language, writing_of
 from gristmill.runtime.learning import OUTSIDE
 from gristmill.runtime.library import Library
 from gristmill.runtime.skill_search import among_skills, by_words
 from gristmill.shaping.tokens import Count, token_counter
 from gristmill.upstream.base import State, Upstreams
 from gristmill.values import dataclass
-
-Language = Literal["python", "typescript"]
-
-MOST_KEYS = 100
-"""Larger wishes are cut to this: an answer has to fit into a model's context."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Described:
-    """Tools in full: ``text`` is source to read."""
-
-    tools: tuple[Tool, ...]
-    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,15 +1,20 @@
 """What a search answers with, and how it is written: the same whether the whole house is open or only the last catalogue."""
 
 from collections.abc import Callable, Mapping
+from typing import Literal
 
 from gristmill.catalog.catalog import Catalog
 from gristmill.catalog.found import Hit
 from gristmill.catalog.outline import signature_line, type_lines
 from gristmill.catalog.render import SKILLS, Writing
 from gristmill.catalog.stubs import LearnedResult
+from gristmill.model import Tool
 from gristmill.values import dataclass
 
+Language = Literal["python", "typescript"]
+
 MOST_HITS = 50
+MOST_KEYS = 100
 MOST_TOKENS = 20_000
 """Larger wishes are cut to these: an answer has to fit into a model's context."""
 
@@ -20,6 +25,14 @@ class Found:
 
     query: str
     hits: tuple[Hit, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Described:
+    """Tools in full: ``text`` is source to read."""
+
+    tools: tuple[Tool, ...]
     text: str
 
 

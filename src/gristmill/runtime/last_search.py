@@ -1,4 +1,4 @@
-"""A search that is answered from the last catalogue alone: no server, no sandbox and no event loop; see `last`."""
+"""Questions that are answered from the last catalogue alone: no server, no sandbox and no event loop; see `last`."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -6,12 +6,13 @@ from pathlib import Path
 from gristmill.catalog.catalog import Catalog
 from gristmill.catalog.found import BUDGET_TOKENS, DetailLevel, Hit
 from gristmill.catalog.loose import mapping
+from gristmill.catalog.outline import python_text, typescript_text
 from gristmill.catalog.render import bytes_per_three, render
 from gristmill.catalog.stubs import LearnedResult
 from gristmill.catalog.usage import Habits
 from gristmill.config_read import read_tree
 from gristmill.errors import ConfigError
-from gristmill.runtime.finding import MOST_HITS, MOST_TOKENS, Found, writing_of
+from gristmill.runtime.finding import MOST_HITS, MOST_KEYS, MOST_TOKENS, Described, Found, Language, writing_of
 from gristmill.runtime.kept_json import read_json
 from gristmill.runtime.last import KNOWN, Last, read_last
 
@@ -27,24 +28,46 @@ def search_last(
     config: Path | None = None,
 ) -> Found | None:
     """What ``Discovery.search`` would answer, or nothing where only the whole house can tell."""
-    try:
-        last = read_last(read_tree(config), version)
-    except ConfigError:
-        return None  # whoever opens the house says what is wrong
+    last = _last(config, version)
     places = last.places(server) if last else None
     if last is None or places is None or _has_skills(last.state):
         return None
     habits = Habits.from_json(read_json(last.state / KNOWN / "habits.json")) if last.learn_from_use else None
-    found = [
-        (*last.tool(place), place, score) for place, score in last.index.search(query, min(limit, MOST_HITS), places, habits)
-    ]
-    hits = tuple(Hit(tool=tool, score=score) for tool, _, _, score in found)
-    hashes = {tool.key: seen for tool, seen, _, _ in found}
-    functions = {tool.key: last.functions[place] for tool, _, place, _ in found}
-    catalog = Catalog.part(hashes, {hit.tool.key: hit.tool for hit in hits}, last.modules, functions)
-    writing = writing_of(catalog, last.marks, _learned(last, hashes), bytes_per_three)
+    found = last.index.search(query, min(limit, MOST_HITS), places, habits)
+    catalog, learned = _part(last, [place for place, _ in found])
+    hits = tuple(Hit(tool=catalog.tools[last.keys[place]], score=score) for place, score in found)
+    writing = writing_of(catalog, last.marks, learned, bytes_per_three)
     text = render(hits, detail_level=detail_level, budget_tokens=min(budget_tokens, MOST_TOKENS), writing=writing)
     return Found(query=query, hits=hits, text=text)
+
+
+def describe_last(
+    keys: Sequence[str], *, version: str, language: Language = "python", config: Path | None = None
+) -> Described | None:
+    """What ``Discovery.describe`` would answer, or nothing where only the whole house can tell: names to guess, or warnings."""
+    last = _last(config, version)
+    asked = list(keys)[:MOST_KEYS]
+    if last is None or not set(asked) <= set(last.keys) or not last.marks.keys().isdisjoint(asked):
+        return None
+    catalog, learned = _part(last, [last.keys.index(key) for key in asked])
+    write = typescript_text if language == "typescript" else python_text
+    tools = tuple(catalog.tools[key] for key in asked)
+    return Described(tools=tools, text="\n\n\n".join(write(catalog, tool, learned.get(tool.key)).rstrip() for tool in tools))
+
+
+def _last(config: Path | None, version: str) -> Last | None:
+    try:
+        return read_last(read_tree(config), version)
+    except ConfigError:
+        return None  # whoever opens the house says what is wrong
+
+
+def _part(last: Last, places: Sequence[int]) -> tuple[Catalog, dict[str, LearnedResult]]:
+    """The tools at these places, under the names they have in the whole catalogue, and what was learned about them."""
+    tools = {last.keys[place]: last.tool(place) for place in places}
+    hashes = {key: seen for key, (_, seen) in tools.items()}
+    functions = {last.keys[place]: last.functions[place] for place in places}
+    return Catalog.part(hashes, {key: tool for key, (tool, _) in tools.items()}, last.modules, functions), _learned(last, hashes)
 
 
 def _learned(last: Last, hashes: Mapping[str, str]) -> dict[str, LearnedResult]:

@@ -19,12 +19,6 @@ def describe(
 
     Example: `gristmill describe time.get_current_time --language typescript`
     """
-    from dataclasses import asdict
+    from gristmill.serve.cli.found import print_described
 
-    from gristmill.serve.cli.terminal import print_json, print_text
-
-    described = ask(config, lambda discovery: discovery.describe(keys, language=language), wait=wait)
-    if json:
-        print_json({"tools": [{"key": tool.key, **asdict(tool)} for tool in described.tools], "text": described.text})
-    else:
-        print_text(described.text)
+    print_described(ask(config, lambda discovery: discovery.describe(keys, language=language), wait=wait), json=json)

@@ -1,13 +1,14 @@
-"""What a search found, on its way out: for a person, or as JSON."""
+"""What a search found, and tools in full, on their way out: for a person, or as JSON."""
 
 import sys
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from gristmill.serve.cli.terminal import print_json, print_text, stderr
 
 if TYPE_CHECKING:
     from gristmill.catalog.found import Hit
-    from gristmill.runtime.finding import Found
+    from gristmill.runtime.finding import Described, Found
 
 
 def print_found(found: "Found", *, json: bool) -> None:
@@ -19,6 +20,15 @@ def print_found(found: "Found", *, json: bool) -> None:
     else:
         stderr().print("nothing fits; `gristmill tools` shows what there is")
     sys.stdout.flush()  # what is kept for the next time is nothing to wait for
+
+
+def print_described(described: "Described", *, json: bool) -> None:
+    """Print tools in full."""
+    if json:
+        print_json({"tools": [{"key": tool.key, **asdict(tool)} for tool in described.tools], "text": described.text})
+    else:
+        print_text(described.text)
+    sys.stdout.flush()
 
 
 def _fields(hit: "Hit") -> dict[str, Any]:

@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 from typer.main import get_command
 
 from gristmill.serve.cli.app import app
-from gristmill.serve.cli.quick import OPTIONS, understood
+from gristmill.serve.cli.plain_words import DESCRIBE, SEARCH, understood
 
-SEARCH: Any = cast("Any", get_command(app)).commands["search"]
+COMMANDS: Any = cast("Any", get_command(app)).commands
+TABLES = {"search": SEARCH, "describe": DESCRIBE}
+OPTIONS = {**SEARCH, **DESCRIBE}
 OURS = {"detail": "detail_level", "budget": "budget_tokens"}
 WORDS = [
     *OPTIONS,
@@ -36,32 +38,33 @@ WORDS = [
 JOINED = [f"{name}={value}" for name in OPTIONS for value in ("full", "7", "0.5", "", "-1", "x=y")]
 
 
-def by_the_command_line(arguments: list[str]) -> dict[str, Any]:
-    """What the search verb is called with; raises where the command line would complain."""
-    found = SEARCH.make_context("search", list(arguments)).params
+def by_the_command_line(verb: str, arguments: list[str]) -> dict[str, Any]:
+    """What the verb is called with; raises where the command line would complain."""
+    found = COMMANDS[verb].make_context(verb, list(arguments)).params
     return {OURS.get(str(name), str(name)): value for name, value in found.items()}
 
 
-def agree(arguments: list[str]) -> bool:
+def agree(verb: str, arguments: list[str]) -> bool:
     """Whether it was understood; and if so, then as the command line does."""
-    quick = understood(["search", *arguments])
+    quick = understood([verb, *arguments])
     if quick is None:
         return False
-    proper = by_the_command_line(arguments)
+    proper = by_the_command_line(verb, arguments)
     assert {**proper, **quick} == proper
-    assert proper == {**by_the_command_line(["x"]), **quick}
+    assert proper == {**by_the_command_line(verb, ["x"]), **quick}
     return True
 
 
-@given(st.lists(st.sampled_from([*WORDS, *JOINED]) | st.text(max_size=5), max_size=6))
-@settings(max_examples=600, deadline=None)
-def test_what_is_understood_is_understood_alike(arguments: list[str]) -> None:
-    agree(arguments)
+@given(st.sampled_from(["search", "describe"]), st.lists(st.sampled_from([*WORDS, *JOINED]) | st.text(max_size=5), max_size=6))
+@settings(max_examples=800, deadline=None)
+def test_what_is_understood_is_understood_alike(verb: str, arguments: list[str]) -> None:
+    agree(verb, arguments)
 
 
-def test_every_option_is_known_under_its_names() -> None:
-    names = {name for parameter in SEARCH.params for name in parameter.opts if name.startswith("-")}
-    assert names - {"--help", "-h"} == set(OPTIONS)
+@pytest.mark.parametrize("verb", ["search", "describe"])
+def test_every_option_is_known_under_its_names(verb: str) -> None:
+    names = {name for parameter in COMMANDS[verb].params for name in parameter.opts if name.startswith("-")}
+    assert names - {"--help", "-h"} == set(TABLES[verb])
 
 
 @pytest.mark.parametrize(
@@ -75,7 +78,12 @@ def test_every_option_is_known_under_its_names() -> None:
     ],
 )
 def test_plain_questions_are_understood(line: str) -> None:
-    assert agree(shlex.split(line))
+    assert agree("search", shlex.split(line))
+
+
+@pytest.mark.parametrize("line", ["crm.get_user", "a.b --json c.d --language typescript", "--wait 1 a.b -c there.toml"])
+def test_plain_keys_are_understood(line: str) -> None:
+    assert agree("describe", shlex.split(line))
 
 
 @pytest.mark.parametrize(
@@ -85,6 +93,11 @@ def test_plain_questions_are_understood(line: str) -> None:
 )  # fmt: skip
 def test_anything_else_is_left_to_the_command_line(line: str) -> None:
     assert understood(["search", *shlex.split(line)]) is None
+
+
+@pytest.mark.parametrize("line", ["", "--json", "a.b --language Python", "a.b --limit 3", "a.b --help"])
+def test_keys_with_anything_else_are_left_to_the_command_line(line: str) -> None:
+    assert understood(["describe", *shlex.split(line)]) is None
 
 
 def test_other_verbs_are_none_of_its_business() -> None:
