@@ -44,6 +44,17 @@ def test_the_environment_is_as_it_was(monkeypatch: pytest.MonkeyPatch, before: s
     assert os.environ.get(PLUGINS) == before
 
 
+def test_the_last_of_several_threads_puts_things_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(PLUGINS, raising=False)
+    one, other = loading(), loading()
+    one.__enter__()
+    other.__enter__()
+    one.__exit__(None, None, None)
+    assert (gc.isenabled(), os.environ[PLUGINS]) == (False, "__all__")
+    other.__exit__(None, None, None)
+    assert (gc.isenabled(), os.environ.get(PLUGINS)) == (True, None)
+
+
 def test_the_models_that_others_build_later_have_their_plugins() -> None:
     program = (
         "import importlib.metadata, pydantic\nfrom gristmill.config import load_config\nload_config()\nasked = []\n"
