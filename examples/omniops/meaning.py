@@ -12,8 +12,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from gristmill.catalog.vectors import Floats, shipped
+from gristmill.catalog.vectors import shipped
 from gristmill.catalog.words import terms
+
+Floats = NDArray[np.float32]
 
 DESCRIPTION, CATEGORY = 0.3, 0.2
 """How much these say beside the name. The brand says nothing about what a thing is for."""
@@ -54,7 +56,7 @@ class Index:
         """How well each product fits: by meaning, and by the words it shares, the rarer the more. Zero without an opinion."""
         if not len(self.vectors):
             return np.zeros(0, np.float32)
-        scores = self.vectors @ shipped().embed([query])[0]
+        scores = self.vectors @ shipped().embed([query])[0].astype(np.float32)
         asked = dict.fromkeys(terms(query))
         for term in asked:
             places, worth = self.words.get(term, (np.zeros(0, np.int64), 0.0))
