@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass
 else:
     import dataclasses
-    from dataclasses import MISSING, Field, FrozenInstanceError
+    from dataclasses import Field, FrozenInstanceError
     from operator import attrgetter
 
     def dataclass(cls=None, /, *, frozen=False, slots=False, kw_only=False, eq=True):
@@ -57,23 +57,12 @@ else:
         return __init__
 
     def _compiled(cls):
-        given, named, sets, scope = ["self"], [], [], {"MISSING": MISSING}
-        for field in dataclasses.fields(cls):
-            name = field.name
-            scope[f"_set_{name}"] = cls.__dict__[name].__set__  # past `__setattr__`, which refuses
-            value, default = name, ""
-            if field.default_factory is not MISSING:
-                scope[f"_made_{name}"], default = field.default_factory, "=MISSING"
-                value = f"_made_{name}() if {name} is MISSING else {name}"
-            elif field.default is not MISSING:
-                scope[f"_default_{name}"], default = field.default, f"=_default_{name}"
-            (named if field.kw_only else given).append(name + default)
-            sets.append(f"    _set_{name}(self, {value})\n")
-        parameters = ", ".join([*given, *(["*", *named] if named else [])])
-        exec(f"def __init__({parameters}):\n" + ("".join(sets) or "    pass\n"), scope)  # noqa: S102 - names of our own fields
-        made = scope["__init__"]
+        """The standard library's ``__init__``, from a class with the same fields: those know what they need to be made again."""
+        fields = dataclasses.fields(cls)
+        inside = {"__module__": cls.__module__, "__doc__": "", "__annotations__": {field.name: field.type for field in fields}}
+        twin = type(cls.__name__, (), {**inside, **{field.name: field for field in fields}})
+        made = dataclasses.dataclass(frozen=cls.__dataclass_params__.frozen, repr=False, eq=False)(twin).__init__
         made.__qualname__ = f"{cls.__qualname__}.__init__"
-        made.__annotations__ = {**{field.name: field.type for field in dataclasses.fields(cls)}, "return": None}
         cls.__init__ = made
         cls.__signature__ = None  # none but that of `__init__`; not deleted, since another thread may do the same
         return made

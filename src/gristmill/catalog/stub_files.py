@@ -99,8 +99,7 @@ def _link_byte_code(source: Path | None, place: Path) -> None:
     if not made.exists():
         mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
         # Under a name of its own: code in the jail can read these files, and our folders are none of its business.
-        names = {"cfile": str(made), "dfile": place.name}
-        py_compile.compile(str(source or place), **names, doraise=True, quiet=2, invalidation_mode=mode)
+        py_compile.compile(str(source or place), cfile=str(made), dfile=place.name, doraise=True, quiet=2, invalidation_mode=mode)
     if source:
         os.link(made, target)
 
