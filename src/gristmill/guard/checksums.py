@@ -2,6 +2,7 @@
 
 _DOUBLED = bytes.maketrans(b"0123456789", bytes((0, 2, 4, 6, 8, 1, 3, 5, 7, 9)))
 _ZERO = ord("0")
+_FIGURES = {ord("A") + number: str(10 + number) for number in range(26)}
 
 _CARD_PREFIXES = {
     14: ("300", "301", "302", "303", "304", "305", "309", "36", "38", "39"),  # Diners Club
@@ -38,15 +39,15 @@ _ISSUERS = {
 
 def passes_luhn(digits: str) -> bool:
     """Whether the last digit is the check digit of the others."""
-    singles, doubles = digits[-1::-2].encode(), digits[-2::-2].encode().translate(_DOUBLED)
-    return (sum(singles) - _ZERO * len(singles) + sum(doubles)) % 10 == 0
+    figures = digits.encode()
+    return (sum(figures[-1::-2]) - _ZERO * ((len(figures) + 1) // 2) + sum(figures[-2::-2].translate(_DOUBLED))) % 10 == 0
 
 
 def is_card(digits: str) -> bool:
     """Whether an issuer gives out numbers of that length and beginning, and the check digit is right."""
     length, first = len(digits), digits[:4]
     is_issued = first in _ISSUERS.get(length, ()) or (12 <= length <= 19 and first in _MAESTRO)
-    return is_issued and passes_luhn(digits) and len(set(digits)) > 1
+    return is_issued and passes_luhn(digits) and digits.count(digits[0]) < length
 
 
 def iban_length(country: str) -> int:
@@ -58,4 +59,4 @@ def is_iban(text: str) -> bool:
     """Whether ``text``, without spaces and in capitals, has the length of its country and the remainder 1 modulo 97."""
     if len(text) != iban_length(text[:2]):
         return False
-    return int("".join(str(int(character, 36)) for character in text[4:] + text[:4])) % 97 == 1
+    return int((text[4:] + text[:4]).translate(_FIGURES)) % 97 == 1

@@ -1,18 +1,21 @@
 """Mail addresses, and passwords inside of addresses (``postgres://user:password@host``). Both turn on an ``@``."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterable
+from itertools import chain
 
 from gristmill.guard.spans import Found
 
 _LATIN = r"A-Za-z\u00c0-\u024f\u0370-\u052f"
 _LETTER = rf"0-9{_LATIN}"
 _LABELS = rf"(?:[{_LETTER}][{_LETTER}-]{{0,62}}\.){{1,8}}"
-_DOMAIN = rf"({_LABELS}(?:xn--[0-9A-Za-z-]{{2,59}}|[{_LATIN}]{{2,24}}))(?![{_LETTER}_])"
+_DOMAIN = rf"{_LABELS}(xn--[0-9A-Za-z-]{{2,59}}|[{_LATIN}]{{2,24}})(?![{_LETTER}_])"
 # Each begins with a literal, to which the engine skips.
 _AT = re.compile("@" + _DOMAIN)
 _QUOTED_AT = re.compile("%40" + _DOMAIN)
-_LOCAL_BACKWARDS = re.compile(rf"[{_LETTER}_.+%'-]{{1,64}}+")
+_LOCAL = re.compile(rf"[{_LETTER}_.+%'-]{{1,64}}+")
+_REPOSITORY, _PATH = ("git@", "git%40"), (":", "/")
+_NO_START = ".'%-"
 _CREDENTIALS = re.compile(r"://[^\s/@:\0]{0,128}:([^\s/@\0]{1,256})@")
 
 _FILES = frozenset(
@@ -25,28 +28,38 @@ def email_finder(kinds: frozenset[str]) -> Callable[[str], Found]:
     """A search for ``email``, and for ``secret`` where an address carries a password."""
 
     def find(text: str) -> Found:
-        found: Found = []
         if "@" not in text and "%40" not in text:
-            return found
-        if "secret" in kinds:
-            found += [(*match.span(1), "SECRET") for match in _CREDENTIALS.finditer(text)]
+            return []
+        passwords = [match.span(1) for match in _CREDENTIALS.finditer(text)] if "://" in text else []
+        found: Found = [(start, end, "SECRET") for start, end in passwords] if "secret" in kinds else []
         if "email" in kinds:
-            passwords_end = {match.end() - 1 for match in _CREDENTIALS.finditer(text)}
-            for at in (*_AT.finditer(text), *(_QUOTED_AT.finditer(text) if "%40" in text else ())):
-                if at.start() not in passwords_end:
-                    found += _address_around(text, at)
+            ats = chain(_AT.finditer(text), _QUOTED_AT.finditer(text) if "%40" in text else ())
+            found += _addresses(text, ats, {end for _, end in passwords})
         return found
 
     return find
 
 
-def _address_around(text: str, at: re.Match[str]) -> Found:
-    if at[1].rpartition(".")[2].lower() in _FILES:
-        return []
-    local = _LOCAL_BACKWARDS.match(text[max(0, at.start() - 64) : at.start()][::-1])
-    name = local[0][::-1].lstrip(".'%-") if local else ""
-    start = at.start() - len(name)
-    # "https://bob@host" names an account of a host, and "git@host:path" a repository: neither is anybody's mailbox.
-    if not name or text[max(0, start - 2) : start] == "//" or (name == "git" and text[at.end() : at.end() + 1] in (":", "/")):
-        return []
-    return [(start, at.end(), "EMAIL")]
+def _addresses(text: str, ats: Iterable[re.Match[str]], passwords_end: Container[int]) -> Found:
+    """The addresses around what looks like an ``@`` and a domain."""
+    found: Found = []
+    length = len(text)
+    # What stands before an "@" is read from there to the left: in the text written backwards, to the right.
+    backwards, local_at = text[::-1], _LOCAL.match
+    for at in ats:
+        middle, end = at.span()
+        local = local_at(backwards, length - middle)
+        if local is None or middle in passwords_end or at[1].lower() in _FILES:
+            continue
+        start = length - local.end()
+        if text[start] in _NO_START:
+            start += middle - start - len(text[start:middle].lstrip(_NO_START))
+        if start < middle and not _is_account(text, start, end):
+            found.append((start, end, "EMAIL"))
+    return found
+
+
+def _is_account(text: str, start: int, end: int) -> bool:
+    """ "https://bob@host" names an account of a host, and "git@host:path" a repository: neither is anybody's mailbox."""
+    is_repository = text.startswith(_PATH, end) and text.startswith(_REPOSITORY, start)
+    return is_repository or text.startswith("//", max(0, start - 2), start)

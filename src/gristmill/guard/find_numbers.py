@@ -1,29 +1,16 @@
 """Numbers that name a person or an account: cards, IBANs, US social security numbers, telephone numbers.
 
-One cheap pass finds runs of digits that stand alone; only those are looked at closely. Every pattern has a bounded length, so
-that the time is linear in the text whoever wrote it.
+One cheap pass (``find_runs``) finds runs of digits that stand alone; only those are looked at closely. Every pattern has a
+bounded length, so that the time is linear in the text whoever wrote it.
 """
 
 import re
 from collections.abc import Callable, Iterable
+from functools import cache
 
 from gristmill.guard.checksums import iban_length, is_card, is_iban
+from gristmill.guard.find_runs import GLUE, classed, find_countries, find_runs
 from gristmill.guard.spans import Found, Span
-
-_GLUE = r" .()/\-\u00a0\u2010-\u2013\u202f"
-"""What people write between the digits of one number."""
-
-
-def _run(glue: str) -> re.Pattern[str]:
-    # The first character carries the search (the engine skips to it), so what stands before it is checked after it.
-    # Dates are the commonest runs of all and are passed over here.
-    return re.compile(
-        rf"[0-9+(](?:(?<![0-9A-Za-z_].)(?<![0-9][-./].)(?![0-9]{{3}}-[0-9]{{2}}-[0-9]{{2}}(?![0-9-]))[0-9{glue}]{{7,}}"
-        r"|(?<=[A-Za-z]{2}.)(?<![0-9A-Za-z_].{3})(?P<iban>[0-9](?:[ -]?[0-9A-Za-z]){11,30}))"
-    )
-
-
-_RUN, _ASCII_RUN = _run(_GLUE), _run(r" .()/\-")
 
 _NOT_IN_WORD = r"(?<![0-9A-Za-z_.\-])"
 _WORD_ENDS = r"(?![0-9A-Za-z_])(?![.\-/:,][0-9])"
@@ -33,16 +20,17 @@ _CARD = re.compile(
     r"|[0-9]{4}[ -][0-9]{6}[ -][0-9]{4,5}|[0-9]{12,19})"
     r"(?![0-9A-Za-z_])(?![.\-][0-9])"
 )
+_JOINS, _GOES_ON = frozenset(".-"), frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_")
 _SSN = re.compile(rf"{_NOT_IN_WORD}(?!000|666|9)[0-9]{{3}}-(?!00)[0-9]{{2}}-(?!0000)[0-9]{{4}}{_WORD_ENDS}")
 
 _PHONE = re.compile(
     rf"""
-    (?:\+1[{_GLUE}]{{0,2}}[2-9][0-9]{{2}}[{_GLUE}]{{0,2}}[0-9]{{3}}[{_GLUE}]{{0,2}}[0-9]{{4}}{_WORD_ENDS}
-      |\+(?!1[{_GLUE}]{{0,2}}[2-9])[1-9](?:(?![ ][0-9]{{4}}-[0-9]{{2}})[{_GLUE}]{{0,3}}[0-9]){{7,14}}{_WORD_ENDS}
+    (?:\+1[{GLUE}]{{0,2}}[2-9][0-9]{{2}}[{GLUE}]{{0,2}}[0-9]{{3}}[{GLUE}]{{0,2}}[0-9]{{4}}{_WORD_ENDS}
+      |\+(?!1[{GLUE}]{{0,2}}[2-9])[1-9](?:[0-9]|(?![ ][0-9]{{4}}-[0-9]{{2}})[{GLUE}]{{1,3}}[0-9]){{7,14}}{_WORD_ENDS}
       |(?<![0-9A-Za-z_.\-/+])(?<![0-9][ ])
        (?:(?:1[ .-]?)?\([2-9][0-9]{{2}}\)[ .-]{{0,2}}[2-9][0-9]{{2}}[ .-][0-9]{{4}}
          |(?:1[ .-])?[2-9][0-9]{{2}}(?P<glue>[ .-])[2-9][0-9]{{2}}(?P=glue)[0-9]{{4}}
-         |00[1-9][0-9]{{0,3}}[ /-][0-9](?:[{_GLUE}]{{0,2}}[0-9]){{5,12}}
+         |00[1-9][0-9]{{0,3}}[ /-][0-9](?:[{GLUE}]{{0,2}}[0-9]){{5,12}}
          |0[1-9](?:\.[0-9]{{2}}){{4}}
          |(?:\(0[1-9][0-9]{{0,4}}\)|0[1-9][0-9]{{0,4}})(?:(?![ ]?/[ ]?0[1-9])[ /-]{{1,3}}[0-9]{{2,8}}){{1,5}}
        )(?![ ][0-9]){_WORD_ENDS})
@@ -69,47 +57,49 @@ def digits_of(text: str) -> str:
 def number_finder(kinds: frozenset[str]) -> Callable[[str], Found]:
     """A search for those of ``card``, ``iban``, ``ssn`` and ``phone`` that are among ``kinds``."""
     wanted = [close for kind, close in _CLOSE.items() if kind in kinds]
-    has_cards = "card" in kinds
+    has_cards, has_ibans = "card" in kinds, "iban" in kinds
     phones = [_phones] if "phone" in kinds else []
 
     def find(text: str) -> Found:
-        found: Found = []
-        for run in (_ASCII_RUN if text.isascii() else _RUN).finditer(text):
-            start, end = run.span()
-            if run.lastgroup is None:
-                # Most runs are plainly of one kind, and can be no other.
-                is_short = end - start <= _LONGEST_PHONE
-                if run[0].isdigit():
-                    if has_cards and is_card(run[0]) and _stands_alone(text, start, end):
-                        found.append((start, end, "CARD"))
-                    continue
-                for close in phones if is_short and run[0][0] == "+" else wanted:
-                    found.extend(close(text, start, end))
-            elif "iban" in kinds:
-                found.extend(_ibans(text, start - 2, end))
+        characters = classed(text)
+        found = _ibans(text, find_countries(characters)) if has_ibans else []
+        for start, end in find_runs(text, characters):
+            run = text[start:end]
+            # Most runs are plainly of one kind, and can be no other.
+            if run.isdigit():
+                if has_cards and is_card(run) and _stands_alone(text, start, end):
+                    found.append((start, end, "CARD"))
+                continue
+            for close in phones if run[0] == "+" and end - start <= _LONGEST_PHONE else wanted:
+                found.extend(close(text, start, end))
         return found
 
     return find
 
 
-def _ibans(text: str, start: int, end: int) -> Iterable[Span]:
-    left = iban_length(text[start : start + 2].upper())
-    if not left:
-        return
-    # Spaces and hyphens are allowed anywhere; the country says where the number ends.
-    for at in range(start, end):
-        left -= text[at] not in " -"
-        if left == 0:
-            number = text[start : at + 1].replace(" ", "").replace("-", "").upper()
-            stands_alone = at + 1 == len(text) or not text[at + 1].isalnum()
-            if stands_alone and is_iban(number):
-                yield start, at + 1, "IBAN"
-            return
+def _ibans(text: str, starts: Iterable[int]) -> Found:
+    found: Found = []
+    read_to = 0
+    for start in starts:
+        length = iban_length(text[start : start + 2].upper())
+        # The country says where the number ends.
+        if not length or start < read_to or not (match := _of_length(length).match(text, start)):
+            continue
+        if is_iban(match[0].replace(" ", "").replace("-", "").upper()):
+            read_to = match.end()
+            found.append((start, read_to, "IBAN"))
+    return found
+
+
+@cache
+def _of_length(length: int) -> re.Pattern[str]:
+    """So many letters and digits, and spaces or hyphens anywhere between them."""
+    return re.compile(rf"[A-Za-z](?:[ -]?[0-9A-Za-z]){{{length - 1}}}+(?![^\W_])")
 
 
 def _stands_alone(text: str, start: int, end: int) -> bool:
-    match = _CARD.match(text, start, end + 2)
-    return match is not None and match.end() == end
+    """Whether a run of nothing but digits is all that ``_CARD`` would see there."""
+    return text[start - 1 : start] not in _JOINS and text[end : end + 1] not in _GOES_ON
 
 
 def _cards(text: str, start: int, end: int) -> Iterable[Span]:
@@ -127,9 +117,11 @@ def _ssns(text: str, start: int, end: int) -> Iterable[Span]:
 
 
 def _phones(text: str, start: int, end: int) -> Iterable[Span]:
-    for match in _PHONE.finditer(text, start, end + 3):
-        if match[0][0] == "+" or match["glue"] or _is_national(text, match):
-            yield match.start(), match.end(), "PHONE"
+    return [
+        (*match.span(), "PHONE")
+        for match in _PHONE.finditer(text, start, end + 3)
+        if text[match.start()] == "+" or match["glue"] or _is_national(text, match)
+    ]
 
 
 def _is_national(text: str, match: re.Match[str]) -> bool:

@@ -2,45 +2,14 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
-from typing import cast
+from itertools import chain
+from typing import Any, cast
 
 from gristmill.model import Json
 from gristmill.values import dataclass
 
 LONG_NUMBER = 10**11
 """Integers from here on have the twelve digits of the shortest card number."""
-
-
-class Leaves:
-    """The distinct strings, field names and long numbers of a value."""
-
-    __slots__ = ("names", "numbers", "strings")
-
-    def __init__(self, value: Json) -> None:
-        self.strings: dict[str, None] = {}
-        self.names: dict[str, None] = {}
-        self.numbers: set[int] = set()
-        self._walk(value)
-
-    def _walk(self, value: Json) -> None:
-        strings, names, numbers = self.strings, self.names, self.numbers
-        stack: list[list[Json] | dict[str, Json]] = [[value]]
-        while stack:
-            container = stack.pop()
-            if type(container) is dict:
-                names.update(dict.fromkeys(container))
-                values = container.values()
-            else:
-                values = cast("list[Json]", container)
-            for leaf in values:
-                kind: object = type(leaf)  # pyright: ignore[reportUnknownVariableType]
-                if kind is str:
-                    strings[leaf] = None
-                elif kind is dict or kind is list:
-                    stack.append(leaf)
-                elif kind is int and leaf >= LONG_NUMBER:
-                    numbers.add(leaf)
-
 
 Swap = Callable[[Json], Json]
 """A string or number → what stands in its place; itself, to leave it to the others."""
@@ -55,33 +24,100 @@ class Swaps:
     fields: Mapping[str, Swap] = field(default_factory=dict[str, Swap])
 
 
-def rebuilt(value: Json, swaps: Swaps) -> Json:
-    """A copy with everything swapped; its order and shape stay."""
-    root: list[Json] = []
-    stack: list[tuple[Json, Json, Swap | None]] = [([value], root, None)]
-    texts, fields = swaps.texts.get, swaps.fields.get
-    while stack:
-        source, target, swap = stack.pop()
-        if type(source) is dict:
-            for name, leaf in cast("dict[str, Json]", source).items():
-                target[str(texts(name, name))] = _placed(leaf, swaps, fields(name), stack)
-        else:
-            target.extend([_placed(leaf, swaps, swap, stack) for leaf in source])
-    return root[0]
+class Leaves:
+    """The distinct strings, field names and long numbers of a value."""
+
+    __slots__ = ("_containers", "names", "numbers", "strings")
+
+    def __init__(self, value: Json) -> None:
+        self.strings: dict[str, None] = {}
+        self.numbers: set[int] = set()
+        self._containers: list[Json] = [[value]]
+        """Each before those in it, and those in the order in which they are in it."""
+        shapes = self._walk()
+        self.names: dict[str, None] = dict.fromkeys(chain.from_iterable(shapes))
+
+    def _walk(self) -> Iterable[tuple[str, ...]]:
+        """Take in all there is; the names of the fields of each object. Rows of a table all have the same."""
+        strings, numbers, containers = self.strings, self.numbers, self._containers
+        shapes: dict[tuple[str, ...], None] = {}
+        for container in containers:  # grows while it is read
+            values: Iterable[Json] = container
+            if type(container) is dict:
+                fields = cast("dict[str, Json]", container)
+                shapes[tuple(fields)] = None
+                values = fields.values()
+            for leaf in values:
+                kind: object = type(leaf)  # pyright: ignore[reportUnknownVariableType]
+                if kind is str:
+                    strings[leaf] = None
+                elif kind is dict or kind is list:
+                    containers.append(leaf)
+                elif kind is int and leaf >= LONG_NUMBER:
+                    numbers.add(leaf)
+        return shapes
+
+    @property
+    def value(self) -> Json:
+        """What they are the leaves of."""
+        return self._containers[0][0]
+
+    def rebuilt(self, swaps: Swaps) -> Json:
+        """A copy of the value with everything swapped; its order and shape stay."""
+        copies = self._swapped(swaps)
+        hinted = swaps.fields.keys()
+        renamed = not swaps.texts.keys().isdisjoint(self.names)
+        # Only now: what the name of a field says goes before what was found in its value.
+        for container, copy in zip(self._containers, copies, strict=True) if hinted or renamed else ():
+            if type(container) is dict:
+                fields = cast("dict[str, Json]", container)
+                if not hinted.isdisjoint(fields.keys()):
+                    _swap_fields(fields, copy, swaps.fields)
+                if renamed:
+                    _rename(copy, swaps.texts)
+        return copies[0][0]
+
+    def _swapped(self, swaps: Swaps) -> list[Json]:
+        """Copies of all containers, with strings and numbers swapped. Every leaf passes here: no calls."""
+        texts, numbers = swaps.texts, swaps.numbers
+        copies = [container.copy() for container in self._containers]
+        inner = iter(copies)
+        next(inner)
+        for container, copy in zip(self._containers, copies, strict=True):
+            places = enumerate(container)
+            if type(container) is dict:
+                places = cast("enumerate[Json]", container.items())
+            for place, leaf in places:
+                kind: object = type(leaf)  # pyright: ignore[reportUnknownVariableType]
+                if kind is str:
+                    if leaf in texts:
+                        copy[place] = texts[leaf]
+                elif kind is dict or kind is list:
+                    copy[place] = next(inner)
+                elif kind is int and leaf in numbers:
+                    copy[place] = numbers[leaf]
+        return copies
 
 
-def _placed(leaf: Json, swaps: Swaps, swap: Swap | None, stack: list[tuple[Json, Json, Swap | None]]) -> Json:
-    kind: object = type(leaf)  # pyright: ignore[reportUnknownVariableType]
-    if kind is str or kind is int:
-        placed = swap(leaf) if swap else leaf
-        if placed is not leaf:
-            return placed
-        return swaps.texts.get(leaf, leaf) if kind is str else swaps.numbers.get(leaf, leaf)
-    if kind is not dict and kind is not list:
-        return leaf
-    copy: Json = {} if kind is dict else []
-    stack.append((leaf, copy, swap if kind is list else None))
-    return copy
+def _swap_fields(fields: dict[str, Json], copy: dict[str, Json], swaps: Mapping[str, Swap]) -> None:
+    """What stands in the place of a string or number in such a field; in a list, and in lists in it, of each."""
+    for name in swaps.keys() & fields.keys():
+        stack: list[tuple[Json, Json, Any]] = [(fields[name], copy, name)]
+        while stack:
+            leaf, target, place = stack.pop()
+            if type(leaf) is str or type(leaf) is int:
+                placed = swaps[name](leaf)
+                if placed is not leaf:
+                    target[place] = placed
+            elif type(leaf) is list:
+                stack.extend((each, target[place], at) for at, each in enumerate(cast("list[Json]", leaf)))
+
+
+def _rename(copy: dict[str, Json], texts: Mapping[str, Json]) -> None:
+    """In place, since others hold it already."""
+    renamed = {str(texts.get(name, name)): leaf for name, leaf in copy.items()}
+    copy.clear()
+    copy.update(renamed)
 
 
 _SCALARS = frozenset((str, int, float, bool, type(None)))

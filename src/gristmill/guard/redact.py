@@ -1,30 +1,27 @@
 """Masks what the detector finds and restores what the vault holds, in texts and in JSON values. One per session."""
 
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import partial
-from itertools import accumulate
+from itertools import starmap
 from typing import cast
 
 from gristmill.guard.checksums import is_card
+from gristmill.guard.collector import no_collection
 from gristmill.guard.detect import Detector
 from gristmill.guard.fields import Hint, hint_of
-from gristmill.guard.leaves import Leaves, Swap, Swaps, rebuilt
-from gristmill.guard.spans import GAP, Found
-from gristmill.guard.vault import MASK, NUMBER, PLACEHOLDER, Vault
+from gristmill.guard.glued import Beside, is_glued
+from gristmill.guard.leaves import Leaves, Swap, Swaps
+from gristmill.guard.spans import BETWEEN, GAP, Found, by_text, interleaved, kept_of, replaced
+from gristmill.guard.vault import MASK, NUMBER, Vault, placeholders_in
 from gristmill.model import Json
-
-_BETWEEN = f"\n{GAP}\n"
-"""Between strings searched together: ends a line for patterns, and no built-in search crosses it."""
 
 _ROUNDS = 8
 """A mask can lay bare what stood glued to it. Twice is enough for all but the strangest texts."""
 
-_OPENING, _CLOSING = frozenset(" \t\n\r\"'<>([{:=,;|"), frozenset(" \t\n\r\"'<>)]},;:|\\")
-_NUMERIC = frozenset("0123456789+(")
-
 _LONGEST_NUMBER = 10**24
+_MANY = 1_000
+"""Strings from which on new objects are so many that the collector would start."""
 
 
 class Redactor:
@@ -39,15 +36,20 @@ class Redactor:
         """``value`` with all that was found masked, names of fields included; itself, if nothing was."""
         if type(value) is str:
             return self.mask_text(value)
-        plain = _plain(value)
-        leaves = Leaves(plain)
+        leaves = Leaves(_plain(value))
+        if len(leaves.strings) < _MANY:
+            return self._mask(value, leaves)
+        with no_collection():
+            return self._mask(value, leaves)
+
+    def _mask(self, value: Json, leaves: Leaves) -> Json:
         texts = self._changes({**leaves.names, **leaves.strings})
         numbers = {number: self._replace("CARD" + NUMBER, str(number)) for number in leaves.numbers if self._is_card(number)}
         fields = self._fields(leaves.names, texts)
         if not (texts or numbers or fields):
             return value
-        masked = rebuilt(plain, Swaps(texts=texts, numbers=numbers, fields=fields))
-        return masked if texts or numbers or masked != plain else value
+        masked = leaves.rebuilt(Swaps(texts=texts, numbers=numbers, fields=fields))
+        return masked if texts or numbers or masked != leaves.value else value
 
     def mask_text(self, text: str) -> str:
         """``text`` with all that was found masked."""
@@ -57,56 +59,81 @@ class Redactor:
         """``value`` with every placeholder of this session replaced by what it stands for; itself, if there is none."""
         if not len(self._vault):
             return value
-        plain = _plain(value)
-        leaves = Leaves(plain)
-        restored = {text: self._vault.whole(text) for text in (*leaves.names, *leaves.strings) if PLACEHOLDER.search(text)}
-        restored = {text: whole for text, whole in restored.items() if whole != text}
+        leaves = Leaves(_plain(value))
+        texts = [*leaves.names, *leaves.strings]
+        restored = self._vault.given_out(texts)
+        restored |= self._restored([text for text in texts if text not in restored] if restored else texts)
         if not restored:
             return value
-        return rebuilt(plain, Swaps(texts=restored))
+        return leaves.rebuilt(Swaps(texts=restored))
 
-    def _changes(self, texts: Iterable[str]) -> dict[str, str]:
+    def _restored(self, texts: list[str]) -> dict[str, Json]:
+        """Only those texts that hold placeholders of this session, each with what it stands for."""
+        joined = BETWEEN.join(texts)
+        found = list(placeholders_in(joined))
+        if not found:
+            return {}
+        spans = [(match.start(), match.end(), "") for match in found]
+        together = replaced(joined, spans, map(self._vault.restore, found))
+        if together.count(GAP) >= len(texts):  # a text or a value holds a gap itself
+            return {text: whole for text in texts if (whole := self._vault.whole(text)) != text}
+        changed = [(text, part) for text, part in zip(texts, together.split(BETWEEN), strict=True) if part != text]
+        return {text: self._vault.whole(text) if NUMBER in text.upper() else part for text, part in changed}
+
+    def _changes(self, texts: Iterable[str], rounds: int = _ROUNDS) -> dict[str, str]:
         """Only those texts that hold something, each with its masked form."""
-        changes, unsure = self._changes_once(list(texts))
-        for _ in range(_ROUNDS):
-            if not unsure:
-                break
-            again, unsure = self._changes_once(unsure)
-            changes = {text: again.get(masked, masked) for text, masked in changes.items()}
-        return changes
-
-    def _changes_once(self, texts: list[str]) -> tuple[dict[str, str], list[str]]:
-        """Changed texts, and those of the new ones that have to be looked at again."""
-        joined = _BETWEEN.join(texts)
+        texts = list(texts)
+        joined = BETWEEN.join(texts)
         found = self._detector.find(self._hide_placeholders(joined))
         if not found:
-            return {}, []
-        starts = list(accumulate((len(text) + len(_BETWEEN) for text in texts), initial=0))
-        by_text: dict[int, Found] = {}
-        for start, end, kind in found:
-            which = bisect_right(starts, start) - 1
-            offset = starts[which]
-            # A key of many lines may seem to go on into the separator.
-            end = min(end - offset, len(texts[which]))
-            by_text.setdefault(which, []).append((start - offset, end, kind))
-        changes = {texts[which]: self._masked(texts[which], spans) for which, spans in by_text.items()}
-        unsure = (texts[which] for which, spans in by_text.items() if self._may_hide_more(texts[which], spans))
+            return {}
+        beside = Beside(joined, found)
+        if joined.count(GAP) >= len(texts) or beside.crosses():
+            changes, unsure = self._apart(texts, found)
+        else:
+            changes = self._together(texts, joined, found, beside.glued(), rounds)
+            unsure = list(changes.values()) if self._detector.has_patterns else []
+        again = self._changes(unsure, rounds - 1) if unsure and rounds else {}
+        return {text: again.get(masked, masked) for text, masked in changes.items()} if again else changes
+
+    def _together(self, texts: list[str], joined: str, found: Found, glued: list[int], rounds: int) -> dict[str, str]:
+        """All findings masked at once in the texts as they were joined, which are then taken apart again."""
+        self.count.update([kind for _, _, kind in found])
+        masks = self._vault.placeholders([f"{kind}{GAP}{joined[start:end]}" for start, end, kind in found])
+        kept = kept_of(joined, found)
+        if glued and rounds:
+            self._look_again(kept, glued, rounds)
+        parts = interleaved(kept, masks).split(BETWEEN)
+        return {text: part for text, part in zip(texts, parts, strict=True) if part != text}
+
+    def _look_again(self, kept: list[str], glued: list[int], rounds: int) -> None:
+        """Mask in what is left beside such findings. No finding goes across a mask, so that all else need not be read again."""
+        beside = {at: kept[at].split(BETWEEN) for which in glued for at in (which, which + 1)}
+        ends = (part for parts in beside.values() for part in (parts[0], parts[-1]) if part)
+        again = self._changes(dict.fromkeys(ends), rounds - 1)
+        for at, parts in beside.items() if again else ():
+            parts[0] = again.get(parts[0], parts[0])
+            if len(parts) > 1:
+                parts[-1] = again.get(parts[-1], parts[-1])
+            kept[at] = BETWEEN.join(parts)
+
+    def _apart(self, texts: list[str], found: Found) -> tuple[dict[str, str], list[str]]:
+        """The same text by text, for those that hold a gap themselves, and for findings that seem to go on into one."""
+        spans: dict[int, Found] = {}
+        for which, span in by_text(texts, found):
+            spans.setdefault(which, []).append(span)
+        changes = {texts[which]: self._masked(texts[which], each) for which, each in spans.items()}
+        unsure = [texts[which] for which, each in spans.items() if self._may_hide_more(texts[which], each)]
         return changes, [changes[text] for text in unsure]
 
     def _may_hide_more(self, text: str, spans: Found) -> bool:
         """Whether something stands so close to a finding that it was not seen for what it is."""
-        return self._detector.has_patterns or any(_is_glued(text, start, end) for start, end, _ in spans)
+        around = ((text[max(0, start - 2) : start], text[end : end + 2]) for start, end, _ in spans)
+        return self._detector.has_patterns or any(starmap(is_glued, around))
 
     def _masked(self, text: str, spans: Found) -> str:
-        if len(spans) == 1 and spans[0][0] == 0 and spans[0][1] == len(text):
-            return self._replace(spans[0][2], text)
-        parts: list[str] = []
-        at = 0
-        for start, end, kind in spans:
-            if start < end:
-                parts += (text[at:start], self._replace(kind, text[start:end]))
-                at = end
-        return "".join(parts) + text[at:]
+        spans = [span for span in spans if span[0] < span[1]]
+        return replaced(text, spans, [self._replace(kind, text[start:end]) for start, end, kind in spans])
 
     def _replace(self, kind: str, value: str) -> str:
         self.count[kind] += 1
@@ -116,7 +143,8 @@ class Redactor:
         """What is masked already is not looked at; what only looks so is a stranger's text like any other."""
         if not len(self._vault):
             return text
-        return PLACEHOLDER.sub(lambda match: GAP * len(match[0]) if self._vault.holds(match) else match[0], text)
+        ours = [(*match.span(), GAP) for match in placeholders_in(text) if self._vault.holds(match)]
+        return replaced(text, ours, [GAP * (end - start) for start, end, _ in ours]) if ours else text
 
     def _is_card(self, number: int) -> bool:
         return self._detector.finds("card") and number < 10**19 and is_card(str(number))
@@ -130,7 +158,8 @@ class Redactor:
         return swaps
 
     def _in_field(self, hint: Hint, texts: Mapping[str, str], leaf: Json) -> Json:
-        if MASK.fullmatch(texts.get(leaf, "")):
+        masked = texts.get(cast("str", leaf))
+        if masked and MASK.fullmatch(masked):
             return leaf
         kind = self._detector.kind_in_field(hint, str(leaf)) if self._is_raw(leaf) else None
         return self._replace(kind + (NUMBER if type(leaf) is int else ""), str(leaf)) if kind else leaf
@@ -138,17 +167,8 @@ class Redactor:
     def _is_raw(self, leaf: Json) -> bool:
         """Whether ``leaf`` is a string without masks, or a number that anybody would dial or type."""
         if type(leaf) is str:
-            return not any(map(self._vault.holds, PLACEHOLDER.finditer(leaf)))
+            return not any(map(self._vault.holds, placeholders_in(leaf)))
         return type(leaf) is int and abs(leaf) < _LONGEST_NUMBER
-
-
-def _is_glued(text: str, start: int, end: int) -> bool:
-    """Whether other than spaces, quotes and brackets stand around it, or digits right behind those."""
-    before, after = text[max(0, start - 2) : start], text[end : end + 2]
-    return bool(
-        (before and (before[-1] not in _OPENING or before[0] in _NUMERIC))
-        or (after and (after[0] not in _CLOSING or after[-1] in _NUMERIC))
-    )
 
 
 def _plain(value: Json) -> Json:

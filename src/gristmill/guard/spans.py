@@ -1,6 +1,9 @@
 """Where something was found in a text, and how findings that overlap become one."""
 
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, chain
+from operator import gt, itemgetter
 
 Span = tuple[int, int, str]
 """Start, end and kind. A plain tuple: there may be a million of them."""
@@ -9,6 +12,9 @@ Found = list[Span]
 
 GAP = "\0"
 """Stands between strings that are searched together and for placeholders; no pattern matches it."""
+
+BETWEEN = f"\n{GAP}\n"
+"""Between strings searched together: ends a line for patterns, and no built-in search crosses it."""
 
 CREDENTIAL = "CREDENTIAL"
 """The kind of the gateway's own secrets, which no placeholder gives back."""
@@ -20,6 +26,10 @@ def merged(found: Found) -> Found:
 
     Nothing is ever cut off: a part of a finding that another one covers only partly would be left to be read.
     """
+    found.sort(key=itemgetter(0))
+    starts, ends, _ = zip(*found, strict=True)
+    if not any(map(gt, ends, starts[1:])):
+        return found  # the common case, and a thousand findings must not cost a thousand steps here
     found.sort(key=lambda span: (span[0], -span[1]))
     result: Found = []
     for start, end, kind in found:
@@ -42,3 +52,29 @@ def without_gaps(text: str, found: Iterable[Span]) -> Iterable[Span]:
             if part:
                 yield at, at + len(part), kind
             at += len(part) + 1
+
+
+def kept_of(text: str, spans: Sequence[Span]) -> list[str]:
+    """What stands before each span, and after the last; they are in order and do not overlap."""
+    starts = [start for start, _, _ in spans]
+    ends = [end for _, end, _ in spans]
+    return [text[end:start] for end, start in zip([0, *ends], [*starts, len(text)], strict=True)]
+
+
+def interleaved(kept: list[str], stand_ins: Iterable[str]) -> str:
+    """All in turn; the first and the last is a ``kept`` one."""
+    return "".join(chain.from_iterable(zip(kept, stand_ins, strict=False))) + kept[-1]
+
+
+def replaced(text: str, spans: Sequence[Span], stand_ins: Iterable[str]) -> str:
+    """``text`` with each span replaced."""
+    return interleaved(kept_of(text, spans), stand_ins)
+
+
+def by_text(texts: Sequence[str], found: Iterable[Span]) -> Iterator[tuple[int, Span]]:
+    """Of findings in ``texts`` joined by ``BETWEEN``: which text each is in, and where in it."""
+    starts = list(accumulate((len(text) + len(BETWEEN) for text in texts), initial=0))
+    for start, end, kind in found:
+        which = bisect_right(starts, start) - 1
+        offset = starts[which]
+        yield which, (start - offset, min(end - offset, len(texts[which])), kind)

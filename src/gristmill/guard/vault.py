@@ -8,12 +8,12 @@ cannot be compared.
 import html
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from hashlib import blake2b
 from urllib.parse import quote
 
-from gristmill.guard.spans import CREDENTIAL
+from gristmill.guard.spans import CREDENTIAL, GAP
 from gristmill.model import Json
 
 OnNew = Callable[[str, str, str], None]
@@ -22,6 +22,7 @@ OnNew = Callable[[str, str, str], None]
 LETTERS = 10
 MOST_ENTRIES = 200_000
 _SHORTEST_KEY = 16
+_ATTEMPTS = 1_000
 
 _ALPHABET = bytes(ord("a") + byte % 26 for byte in range(256))
 
@@ -30,6 +31,10 @@ PLACEHOLDER = re.compile(rf"(<|%3C|&lt;|\\u003c)([A-Z][A-Z0-9_]{{0,40}}_[A-Z]{{{
 
 MASK = re.compile(rf"<[A-Z][A-Z0-9_]{{0,40}}_[a-z]{{{LETTERS}}}>")
 """A placeholder as it is given out."""
+
+_END = re.compile(rf"_[A-Za-z]{{{LETTERS}}}(?:>|%3[Ee]|&[Gg][Tt];|\\[Uu]003[Ee])")
+_LONGEST_BEFORE = 47
+"""Characters of a placeholder before its last underscore, at most."""
 
 _FORMS: dict[str, tuple[str, Callable[[str], str]]] = {
     "<": (">", str),
@@ -42,6 +47,20 @@ NUMBER = "_NUMBER"
 """Ends the kind of a value that was a JSON number, so that it becomes one again."""
 
 NUMBER_KINDS = frozenset(kind + NUMBER for kind in ("CARD", "PHONE", "SSN", "SECRET"))
+
+
+def placeholders_in(text: str) -> Iterator[re.Match[str]]:
+    """All that ``PLACEHOLDER`` finds, sooner: most texts have none, and every one has an end, which is quick to look for."""
+    if not text.isascii():
+        yield from PLACEHOLDER.finditer(text)  # letters of other alphabets whose capitals are ours
+        return
+    read_to = 0
+    for end in _END.finditer(text):
+        # Nothing in a placeholder looks like its beginning, so two never overlap.
+        match = PLACEHOLDER.search(text, max(read_to, end.start() - _LONGEST_BEFORE), end.end())
+        read_to = end.end()
+        if match:
+            yield match
 
 
 class Vault:
@@ -57,8 +76,9 @@ class Vault:
         self._key = key
         self._on_new = on_new
         self._most = most
-        self._values = dict(entries or {})
-        self._placeholders = {(_kind_of(placeholder), value): placeholder for placeholder, value in self._values.items()}
+        # Kind and value are one text here: there may be very many, and a text knows its hash.
+        self._entries = {placeholder: _entry(_kind_of(placeholder), value) for placeholder, value in (entries or {}).items()}
+        self._placeholders = {entry: placeholder for placeholder, entry in self._entries.items()}
 
     @cached_property
     def _keyed(self) -> blake2b:
@@ -69,23 +89,38 @@ class Vault:
         return blake2b(key=key[:64], digest_size=LETTERS)
 
     def __len__(self) -> int:
-        return len(self._values)
+        return len(self._entries)
 
     def placeholder(self, kind: str, value: str) -> str:
         """What stands for ``value``; the same each time."""
-        return self._placeholders.get((kind, value)) or self._make(kind, value)
+        return self.placeholders([_entry(kind, value)])[0]
+
+    def placeholders(self, entries: list[str]) -> list[str]:
+        """What stands for each of ``entries``, which are a kind, a gap and a value; the same each time."""
+        known = self._placeholders
+        fresh = [entry for entry in dict.fromkeys(entries) if entry not in known]
+        made = self._make(fresh)
+        if len(made) == len(entries):
+            return made
+        by_entry = dict(zip(fresh, made, strict=True))
+        return [known.get(entry) or by_entry[entry] for entry in entries]
 
     def holds(self, match: re.Match[str]) -> bool:
         """Whether what looks like a placeholder is one of this session."""
-        return _canonical(match[2]) in self._values
+        return _canonical(match[2]) in self._entries
 
     def restore(self, match: re.Match[str]) -> str:
         """The value for a match of ``PLACEHOLDER``, quoted as the placeholder was; itself, if it is not of this session."""
-        value = self._values.get(_canonical(match[2]))
+        entry = self._entries.get(_canonical(match[2]))
         closing, quoted = _FORMS[match[1].lower()]
-        if value is None or match[3].lower() != closing:
+        if entry is None or match[3].lower() != closing:
             return match[0]
-        return quoted(_in_case_of(match[2], value))
+        return quoted(_in_case_of(match[2], _value_of(entry)))
+
+    def given_out(self, texts: Iterable[str]) -> dict[str, Json]:
+        """Those of ``texts`` that are nothing but a placeholder as it was given out, and what each stands for."""
+        entries = self._entries
+        return {text: self.whole(text) if NUMBER in text else _value_of(entries[text]) for text in texts if text in entries}
 
     def whole(self, text: str) -> Json:
         """``text`` with every placeholder restored; a number, if all of it stands for one."""
@@ -95,27 +130,50 @@ class Vault:
             return int(restored)
         return restored
 
-    def _make(self, kind: str, value: str) -> str:
-        for attempt in range(1_000):
-            placeholder = self._derive(kind, value, attempt)
-            if placeholder not in self._values:
-                break
-        else:
-            raise RuntimeError("no free placeholder in a thousand tries")
-        # A full vault still masks, but no longer gives back: rather a lost value than one in the open.
-        if kind != CREDENTIAL and len(self._values) < self._most:
-            self._values[placeholder] = value
-            self._placeholders[kind, value] = placeholder
-            if self._on_new:
-                self._on_new(placeholder, value, kind)
-        return placeholder
+    def _make(self, fresh: list[str]) -> list[str]:
+        """New placeholders. A full vault still masks, but no longer gives back: rather a lost value than one in the open."""
+        made: list[str] = []
+        entries, known, most, on_new = self._entries, self._placeholders, self._most, self._on_new
+        for entry, letters in zip(fresh, self._letters(fresh), strict=True):
+            kind = entry[: entry.index(GAP)]
+            placeholder = f"<{kind}_{letters}>"
+            if placeholder in entries:
+                placeholder = self._made_again(kind, entry)
+            made.append(placeholder)
+            if kind != CREDENTIAL and len(entries) < most:
+                entries[placeholder] = entry
+                known[entry] = placeholder
+                if on_new:
+                    on_new(placeholder, _value_of(entry), kind)
+        return made
 
-    def _derive(self, kind: str, value: str, attempt: int) -> str:
-        text = f"{attempt}\0{kind}\0{value}".encode("utf-8", "surrogatepass")
-        keyed = self._keyed.copy()
-        keyed.update(text)
-        letters = keyed.digest().translate(_ALPHABET).decode()
-        return f"<{kind}_{letters}>"
+    def _made_again(self, kind: str, entry: str) -> str:
+        for attempt in range(1, _ATTEMPTS):
+            (letters,) = self._letters([entry], attempt)
+            if (placeholder := f"<{kind}_{letters}>") not in self._entries:
+                return placeholder
+        raise RuntimeError("no free placeholder in a thousand tries")
+
+    def _letters(self, entries: list[str], attempt: int = 0) -> list[str]:
+        """Those of each entry at that attempt."""
+        start = self._keyed.copy()
+        start.update(f"{attempt}\0".encode())
+        copy = start.copy
+        digests: list[bytes] = []
+        for entry in entries:
+            keyed = copy()
+            keyed.update(entry.encode("utf-8", "surrogatepass"))
+            digests.append(keyed.digest())
+        letters = b"".join(digests).translate(_ALPHABET).decode()
+        return [letters[at : at + LETTERS] for at in range(0, len(letters), LETTERS)]
+
+
+def _entry(kind: str, value: str) -> str:
+    return f"{kind}{GAP}{value}"
+
+
+def _value_of(entry: str) -> str:
+    return entry[entry.index(GAP) + 1 :]
 
 
 def _kind_of(placeholder: str) -> str:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from gristmill.guard.detect import Detector, Findings
 from gristmill.guard.redact import Redactor
-from gristmill.guard.vault import Vault
+from gristmill.guard.vault import PLACEHOLDER, Vault, placeholders_in
 from gristmill.model import Json
 
 KEY = b"a key of thirty-two bytes, no less"
@@ -254,3 +254,46 @@ def test_nothing_that_is_found_is_left_in_a_masked_text(text: str) -> None:
 def test_texts_are_masked_alike_alone_and_together(texts: list[str]) -> None:
     ours = redactor()
     assert ours.mask(texts) == [ours.mask_text(text) for text in texts]
+
+
+PARTS = st.sampled_from(
+    [
+        "ann@example.com", "bob@example.org", "+49 30 901820", "4111 1111 1111 1111", "4111111111111111", "-----BEGIN PRIVATE KEY-----", "\nMIIE",
+        "password=hunter22", "\0", "\n", "\n\0\n", " ", "(", "1", "x", "/", "<EMAIL_abcdefghij>", "é", "Ann Smith", "@", "sk-", "DE89370400440532013000",
+    ]
+)  # fmt: skip
+
+
+@settings(max_examples=300)
+@given(st.lists(st.lists(PARTS, max_size=6).map("".join), max_size=8, unique=True))
+@example(["-----BEGIN PRIVATE KEY-----\nMIIE", "next"])
+@example(["x\n\0\ny ann@example.com", "-----BEGIN PRIVATE KEY-----"])
+@example(["(ann@example.com4111111111111111", "1ann@example.com"])
+def test_strings_of_one_value_are_masked_as_each_alone(texts: list[str]) -> None:
+    detector = Detector(Findings(names=("Ann Smith",)))
+    together, alone = redactor(detector=detector), redactor(detector=detector)
+    assert together.mask(texts) == [alone.mask_text(text) for text in texts]
+    assert together.count == alone.count
+
+
+@settings(max_examples=200)
+@given(st.lists(st.lists(PARTS, max_size=6).map("".join), max_size=8))
+@example(["to ann@example.com\n\0", "to bob@example.org"])
+def test_what_was_masked_together_is_restored_together(texts: list[str]) -> None:
+    ours = redactor(detector=Detector())
+    assert ours.unmask(ours.mask({"all": texts})) == {"all": texts}
+
+
+CORES = st.lists(
+    st.sampled_from(
+        ["<", "%3C", "&lt;", "\\u003c", "EMAIL_", "abcdefghij", "_", "A9", ">", "%3e", "&gt;", "\\u003E", "é", "K", " "]
+    ),
+    max_size=14,
+)
+
+
+@given(CORES.map("".join))
+@example("<A_abcdefghij><B_abcdefghij>%3CEMAIL_ABCDEFGHIJ%3E")
+@example("<" + "A" * 41 + "_abcdefghij>" + "<" + "A" * 42 + "_abcdefghij>")
+def test_placeholders_are_found_by_their_ends_as_by_the_whole_pattern(text: str) -> None:
+    assert [match.span() for match in placeholders_in(text)] == [match.span() for match in PLACEHOLDER.finditer(text)]

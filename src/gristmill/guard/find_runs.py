@@ -1,0 +1,57 @@
+"""Where a number may stand: runs of digits that are no part of a word, and what begins like an IBAN.
+
+A regular expression tries every digit of a text, and most texts are full of dates, identifiers and amounts. So each character is
+first written as its class, one byte for each, in which the few long runs are found by a plain search for a fixed text. Only
+there a pattern is tried. What is found is what the pattern alone would find.
+"""
+
+import re
+
+GLUE = r" .()/\-\u00a0\u2010-\u2013\u202f"
+"""What people write between the digits of one number; for the brackets of a pattern."""
+
+# The first character carries the search (the engine skips to it), so what stands before it is checked after it.
+# Dates are the commonest runs of all and are passed over here.
+RUN = re.compile(r"[0-9+(](?<![0-9A-Za-z_].)(?<![0-9][-./].)(?![0-9]{3}-[0-9]{2}-[0-9]{2}(?![0-9-]))" + rf"[0-9{GLUE}]{{7,}}")
+
+
+def _classes(members: dict[str, bytes]) -> bytes:
+    table = bytearray(b" " * 256)
+    for characters, name in members.items():
+        for character in characters:
+            table[ord(character)] = name[0]
+    return bytes(table)
+
+
+_DIGITS = "0123456789"
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+# "?" stands for whatever has no byte of its own, glue of other alphabets among it.
+_IN_RUN = _classes({_DIGITS + "+ .()/-\u00a0?": b"#"})
+_IN_WORD = _classes({_DIGITS: b"1", _LETTERS: b"a", "_": b"_"})
+_LEAST = 7
+_LONG = re.compile(b"########" + b"#*")
+_COUNTRY = re.compile(b" aa11")
+
+
+def classed(text: str) -> bytes:
+    """One byte per character, for the two below."""
+    return text.encode("latin-1", "replace")
+
+
+def find_runs(text: str, characters: bytes) -> list[tuple[int, int]]:
+    """Start and end of all that ``RUN`` finds."""
+    runs: list[tuple[int, int]] = []
+    search = RUN.search
+    for place in _LONG.finditer(characters.translate(_IN_RUN)):
+        at, end = place.span()
+        # No run goes on beyond its class, so nothing is cut off by reading no further.
+        while end - at > _LEAST and (found := search(text, at, end)):
+            runs.append(run := found.span())
+            at = run[1]
+    return runs
+
+
+def find_countries(characters: bytes) -> list[int]:
+    """Where two letters begin a word and two digits follow."""
+    # A text begins as any word does: after something else.
+    return [found.start() for found in _COUNTRY.finditer(b" " + characters.translate(_IN_WORD))]

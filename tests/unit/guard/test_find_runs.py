@@ -1,0 +1,76 @@
+"""The quick way to numbers and mail addresses finds what the patterns alone find, whatever the text."""
+
+import re
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from gristmill.guard.detect import Detector
+from gristmill.guard.find_emails import email_finder
+from gristmill.guard.find_runs import RUN, classed, find_countries, find_runs
+
+PIECES = st.sampled_from(
+    "0 12 4111 1111 2026-01-02 +49 (555) DE AB xy_ é \u2013 \u00a0 \u202f ? ?? \n \0 . - / 00 ABC 78 % @ a.b example.com %40 ' git : // //bob@".split(" ")
+)  # fmt: skip
+TEXTS = st.one_of(st.lists(PIECES, max_size=40).map("".join), st.lists(PIECES, max_size=30).map(" ".join), st.text(max_size=60))
+
+
+@given(TEXTS)
+@example("2026-01-02 4111 1111 1111 1111")
+@example("4111\u20131111\u20131111\u20131111")
+@example("ɐ4111 1111 1111?1111+49 30 1234567")
+def test_runs_of_digits_are_those_that_the_pattern_finds(text: str) -> None:
+    assert find_runs(text, classed(text)) == [match.span() for match in RUN.finditer(text)]
+
+
+@given(TEXTS)
+@example("DE12 AB34_CD56 éDE12")
+def test_countries_are_two_letters_that_begin_a_word_and_two_digits(text: str) -> None:
+    pattern = re.compile(r"(?<![0-9A-Za-z_])[A-Za-z]{2}(?=[0-9]{2})")
+    assert find_countries(classed(text)) == [match.start() for match in pattern.finditer(text)]
+
+
+LOCAL = r"[0-9A-Za-z\u00c0-\u024f\u0370-\u052f_.+%'-]"
+
+
+def plain_addresses(text: str) -> list[tuple[int, int]]:
+    """The same rules step by step, without a look at speed."""
+    domain = (
+        r"(?:@|%40)(?:[0-9A-Za-z\u00c0-\u024f\u0370-\u052f][0-9A-Za-z\u00c0-\u024f\u0370-\u052f-]{0,62}\.){1,8}"
+        r"(?:xn--[0-9A-Za-z-]{2,59}|[A-Za-z\u00c0-\u024f\u0370-\u052f]{2,24})(?![0-9A-Za-z\u00c0-\u024f\u0370-\u052f_])"
+    )
+    found: list[tuple[int, int]] = []
+    for at in re.finditer(domain, text):
+        start = at.start()
+        while start and at.start() - start < 64 and re.match(LOCAL, text[start - 1]):
+            start -= 1
+        while start < at.start() and text[start] in ".'%-":
+            start += 1
+        name, after = text[start : at.start()], text[at.end() : at.end() + 1]
+        if name and text[max(0, start - 2) : start] != "//" and not (name == "git" and after and after in ":/"):
+            found.append((start, at.end()))
+    return found
+
+
+@given(TEXTS)
+@example("git@example.com:path git@example.com //bob@example.com 'ann'@example.com")
+@example("x" * 70 + "@example.com")
+def test_mail_addresses_are_those_that_are_read_step_by_step(text: str) -> None:
+    if "://" not in text:
+        assert sorted(email_finder(frozenset({"email"}))(text)) == [(*span, "EMAIL") for span in plain_addresses(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("ref AB12 4111 1111 1111 1111 x", "CARD"),
+        ("ref AB12 DE89 3704 0044 0532 0130 00 x", "IBAN"),
+    ],
+)
+def test_what_begins_like_an_iban_hides_nothing_behind_it(text: str, kind: str) -> None:
+    assert [span[2] for span in Detector().find(text)] == [kind]
+
+
+def test_a_bracket_in_the_place_of_a_check_digit_is_no_obstacle() -> None:
+    assert Detector().find("DE(8370400440532013000 ") == []

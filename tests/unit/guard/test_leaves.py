@@ -1,0 +1,58 @@
+"""Values taken apart and put together again."""
+
+from typing import cast
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gristmill.guard.leaves import Leaves, Swaps
+from gristmill.model import Json
+
+SCALARS = st.one_of(st.sampled_from(["a", "b", "c", "x", "", "phone"]), st.integers(0, 3), st.integers(10**11, 10**11 + 3), st.none(), st.booleans())  # fmt: skip
+VALUES = st.recursive(
+    SCALARS, lambda inner: st.one_of(st.lists(inner), st.dictionaries(st.sampled_from("abcp"), inner)), max_leaves=20
+)
+TEXTS = {"a": "A", "b": "B"}
+NUMBERS = {10**11: "card"}
+
+
+def swap(leaf: Json) -> Json:
+    return "field" if leaf in ("x", "a", 3) else leaf
+
+
+def plain(value: Json, *, in_field: bool = False) -> Json:
+    """The same by recursion."""
+    if type(value) is dict:
+        fields = cast("dict[str, Json]", value)
+        return {TEXTS.get(name, name): plain(leaf, in_field=name == "p") for name, leaf in fields.items()}
+    if type(value) is list:
+        return [plain(leaf, in_field=in_field) for leaf in cast("list[Json]", value)]
+    if in_field and type(value) in (str, int) and swap(value) is not value:
+        return swap(value)
+    return TEXTS.get(value, value) if type(value) is str else NUMBERS.get(value, value) if type(value) is int else value
+
+
+@given(VALUES)
+def test_a_value_is_rebuilt_with_all_that_is_swapped(value: Json) -> None:
+    assert Leaves(value).rebuilt(Swaps(texts=TEXTS, numbers=NUMBERS, fields={"p": swap})) == plain(value)
+
+
+def test_a_copy_shares_nothing_that_can_change() -> None:
+    value: dict[str, Json] = {"a": [{"b": [0]}]}
+    copy = Leaves(value).rebuilt(Swaps(texts={}))
+    copy["a"][0]["b"].append(1)
+    assert value == {"a": [{"b": [0]}]}
+
+
+def test_the_name_of_a_field_counts_in_lists_of_lists_before_what_was_found_in_the_value() -> None:
+    assert Leaves({"p": [["a", "b"]]}).rebuilt(Swaps(texts=TEXTS, fields={"p": swap})) == {"p": [["field", "B"]]}
+
+
+def test_how_deep_a_value_is_does_not_matter() -> None:
+    value: Json = "a"
+    for _ in range(100_000):
+        value = [value]
+    copy = Leaves(value).rebuilt(Swaps(texts=TEXTS))
+    for _ in range(100_000):
+        copy = copy[0]
+    assert copy == "A"
