@@ -6,6 +6,7 @@ that does not; what must never meet belongs into different sessions.
 
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
+from functools import lru_cache
 
 from gristmill.errors import CallRefused
 from gristmill.guard.labels import MOST_VALUES, Labels
@@ -41,6 +42,12 @@ def _all_tools(pattern: str) -> str:
     return pattern if "." in pattern else f"{pattern}.*"
 
 
+@lru_cache(maxsize=4_096)
+def _matches(tool: str, pattern: str) -> bool:
+    """Asked several times for every call, and of few tools."""
+    return fnmatchcase(tool, pattern)
+
+
 def as_it_is(value: Json) -> Json:
     """A ``resolve`` for sessions without masks."""
     return value
@@ -66,7 +73,7 @@ class Flows:
         self._labels = {rule.source: Labels(most) for _, rule in self._rules}
         for tool in map(_all_tools, seen_before):
             for source, labels in self._labels.items():
-                labels.full |= fnmatchcase(tool, source) or fnmatchcase(source, tool)
+                labels.full |= _matches(tool, source) or _matches(source, tool)
 
     def check(self, call: ToolCall) -> None:
         """Refuse a call that carries a value where no rule lets it go.
@@ -74,7 +81,7 @@ class Flows:
         Raises:
             CallRefused: a rule forbids it.
         """
-        rules = [(text, rule) for text, rule in self._rules if fnmatchcase(call.tool, rule.sink) and self._has_seen(rule)]
+        rules = [(text, rule) for text, rule in self._rules if _matches(call.tool, rule.sink) and self._has_seen(rule)]
         if not rules:
             return
         sent = self._resolve([dict(call.arguments), list(call.positional)])
@@ -92,12 +99,12 @@ class Flows:
 
     def is_source(self, tool: str) -> bool:
         """Whether a rule is about what ``tool`` answers."""
-        return any(fnmatchcase(tool, source) for source in self._labels)
+        return any(_matches(tool, source) for source in self._labels)
 
     def remember(self, tool: str, value: Json) -> None:
         """Note the values that ``tool`` answered with, if a rule is about it."""
         for source, labels in self._labels.items():
-            if fnmatchcase(tool, source):
+            if _matches(tool, source):
                 labels.remember(self._resolve(value))
 
     def _has_seen(self, rule: FlowRule) -> bool:

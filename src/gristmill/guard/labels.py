@@ -42,13 +42,17 @@ class Labels:
         """Every value in ``value``; names of fields say nothing about anybody."""
         if self.full:
             return
-        texts = _texts(value)
-        self._whole.update(map(hash, texts))
-        for part in _parts(texts):
-            # The first characters say where to look more closely, and at which lengths.
-            start = hash(part[:SHORTEST_PART])
-            self._lengths[start] = self._lengths.get(start, 0) | 1 << len(part)
-            self._whole.add(hash(part))
+        whole, lengths = self._whole, self._lengths
+        for text in _texts(value):
+            seen = hash(text)
+            if seen in whole:
+                continue  # and so are its parts
+            whole.add(seen)
+            for part in _parts(text):
+                # The first characters say where to look more closely, and at which lengths.
+                start = hash(part[:SHORTEST_PART])
+                lengths[start] = lengths.get(start, 0) | 1 << len(part)
+                whole.add(hash(part))
         if len(self._whole) > self._most:
             self.full = True
             self._whole.clear()
@@ -70,11 +74,18 @@ class Labels:
 
 
 def _texts(value: Json, *, names: bool = False) -> set[str]:
-    """Strings and numbers long enough to tell, as they would be written, in small letters. Every value passes here: no calls."""
-    leaves = scalars(value, names=names)
-    texts = {leaf.strip().lower() for leaf in leaves if type(leaf) is str and len(leaf) >= SHORTEST_VALUE}
-    texts.update([str(leaf) for leaf in leaves if type(leaf) is float or (type(leaf) is int and _is_telling(leaf))])
-    return {text for text in texts if len(text) >= SHORTEST_VALUE}
+    """Strings and numbers long enough to tell, as they would be written, in small letters. Every value passes here: few calls."""
+    texts: set[str] = set()
+    for leaf in scalars(value, names=names):
+        if type(leaf) is str:
+            text = leaf.strip().lower() if len(leaf) >= SHORTEST_VALUE else ""
+        elif type(leaf) is float or (type(leaf) is int and _is_telling(leaf)):
+            text = str(leaf)
+        else:
+            continue
+        if len(text) >= SHORTEST_VALUE:
+            texts.add(text)
+    return texts
 
 
 def _is_telling(number: int) -> bool:
@@ -82,14 +93,12 @@ def _is_telling(number: int) -> bool:
     return not -9_999 <= number <= 99_999 and abs(number) < 10**100
 
 
-def _parts(texts: Iterable[str]) -> Iterable[str]:
-    """What of ``texts`` is looked for inside of others: all of one, or the pieces of a long one."""
-    for text in texts:
-        if len(text) > 2 * PIECE:
-            pieces = [text[at : at + PIECE] for at in range(0, len(text) - PIECE + 1, PIECE)]
-            yield from (piece for piece in pieces if len(set(piece)) >= _LEAST_VARIED)
-        elif len(text) >= (_SHORTEST_WORD if text.isalpha() else SHORTEST_PART):
-            yield text
+def _parts(text: str) -> Iterable[str]:
+    """What of ``text`` is looked for inside of others: all of it, or the pieces of a long one."""
+    if len(text) > 2 * PIECE:
+        pieces = [text[at : at + PIECE] for at in range(0, len(text) - PIECE + 1, PIECE)]
+        return [piece for piece in pieces if len(set(piece)) >= _LEAST_VARIED]
+    return (text,) if len(text) >= (_SHORTEST_WORD if text.isalpha() else SHORTEST_PART) else ()
 
 
 def _spellings(text: str) -> Iterable[str]:

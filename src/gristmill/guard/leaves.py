@@ -129,13 +129,16 @@ def scalars(value: Json, *, names: bool) -> list[Json]:
     stack: list[Iterable[Json]] = [(value,)]
     while stack:
         for item in stack.pop():
-            if type(item) in _SCALARS:  # most are, and asking a Mapping costs ten times as much
+            kind: object = type(item)
+            if kind in _SCALARS:  # most are, and asking a Mapping costs ten times as much
                 found.append(item)
-            elif type(item) is dict or isinstance(item, Mapping):
+            elif kind is list or isinstance(item, tuple):
+                stack.append(cast("list[Json]", item))
+            elif kind is dict or isinstance(item, Mapping):
                 fields = cast("Mapping[str, Json]", item)
                 found.extend(fields if names else ())
                 stack.append(fields.values())
-            elif isinstance(item, list | tuple):
+            elif isinstance(item, list):
                 stack.append(cast("list[Json]", item))
             else:
                 found.append(item)

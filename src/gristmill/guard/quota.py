@@ -150,6 +150,7 @@ class Quota:
 
 
 _USUAL = ServerQuota()
+_ENCODER = msgspec.json.Encoder(enc_hook=repr)
 
 
 def _first(own: int | None, usual: int) -> int:
@@ -158,6 +159,6 @@ def _first(own: int | None, usual: int) -> int:
 
 def _size(value: Json) -> int:
     try:
-        return len(msgspec.json.encode(value, enc_hook=repr)) if value else 2
+        return len(_ENCODER.encode(value)) if value else 2
     except (ValueError, TypeError, OverflowError, RecursionError):
         return UNMEASURED_BYTES

@@ -31,8 +31,11 @@ class Batch:
 
 def waiting(record: AuditRecord) -> Waiting:
     """``record`` as it will be kept."""
-    fields = record.fields()
-    return Waiting(columns(fields), canonical(fields))
+    found = record.short()
+    if found is None:
+        fields = record.fields()
+        return Waiting(columns(fields), canonical(fields))
+    return Waiting(columns(found[0]), found[1])
 
 
 def append(transaction: Transaction, batch: Batch, signer: Signer, *, noted: int, now: float) -> Anchor:

@@ -5,7 +5,7 @@ from dataclasses import asdict, field
 from operator import attrgetter
 from typing import Any, Literal, cast
 
-from gristmill.ledger.text import bounded, bounded_json, sha256
+from gristmill.ledger.text import bounded, bounded_json, canonical, sha256
 from gristmill.model import Json
 from gristmill.values import dataclass
 
@@ -37,6 +37,15 @@ class AuditRecord:
     bytes: int | None = None
     ms: float | None = None
     details: Mapping[str, Json] = field(default_factory=dict[str, Json])
+
+    def short(self) -> "tuple[dict[str, Any], str] | None":
+        """``fields`` and their canonical text, where all of it is short and harmless, which one look at the text tells."""
+        if self.code is not None or not (self.arguments is None or type(self.arguments) is dict):
+            return None
+        found = {name: value for name, value in zip(_NAMES, _VALUES(self), strict=True) if value is not None and value != {}}
+        text = canonical(found)
+        # What would have to be made visible is written with a backslash, but for one character.
+        return (found, text) if len(text) <= TEXT and "\\" not in text and "\x7f" not in text else None
 
     def fields(self) -> dict[str, Any]:
         """What is kept: every text harmless and bounded, nothing that is empty."""

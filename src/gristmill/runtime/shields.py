@@ -100,7 +100,8 @@ class WatchFlows:
         """
         seen = await self.shields.seen(self.run)
         result = await FlowLayer(seen.flows)(call, proceed)
-        await self.shields.note(self.run, call.tool)
+        if call.tool not in seen.noted:
+            await self.shields.note(self.run, call.tool)
         return result
 
 
