@@ -42,17 +42,22 @@ class Labels:
         """Every value in ``value``; names of fields say nothing about anybody."""
         if self.full:
             return
+        # A whole text is noted once, and what can be found inside of others twice: as it is, and how it begins.
         whole, lengths = self._whole, self._lengths
         for text in _texts(value):
             seen = hash(text)
             if seen in whole:
                 continue  # and so are its parts
             whole.add(seen)
-            for part in _parts(text):
-                # The first characters say where to look more closely, and at which lengths.
-                start = hash(part[:SHORTEST_PART])
-                lengths[start] = lengths.get(start, 0) | 1 << len(part)
-                whole.add(hash(part))
+            # The first characters say where to look more closely, and at which lengths.
+            if len(text) > 2 * PIECE:
+                for piece in _pieces(text):
+                    start = hash(piece[:SHORTEST_PART])
+                    lengths[start] = lengths.get(start, 0) | 1 << PIECE
+                    whole.add(hash(piece))
+            elif len(text) >= _SHORTEST_WORD or (len(text) >= SHORTEST_PART and not text.isalpha()):
+                start = hash(text[:SHORTEST_PART])
+                lengths[start] = lengths.get(start, 0) | 1 << len(text)
         if len(self._whole) > self._most:
             self.full = True
             self._whole.clear()
@@ -93,12 +98,10 @@ def _is_telling(number: int) -> bool:
     return not -9_999 <= number <= 99_999 and abs(number) < 10**100
 
 
-def _parts(text: str) -> Iterable[str]:
-    """What of ``text`` is looked for inside of others: all of it, or the pieces of a long one."""
-    if len(text) > 2 * PIECE:
-        pieces = [text[at : at + PIECE] for at in range(0, len(text) - PIECE + 1, PIECE)]
-        return [piece for piece in pieces if len(set(piece)) >= _LEAST_VARIED]
-    return (text,) if len(text) >= (_SHORTEST_WORD if text.isalpha() else SHORTEST_PART) else ()
+def _pieces(text: str) -> Iterable[str]:
+    """What of a long text is looked for inside of others."""
+    pieces = [text[at : at + PIECE] for at in range(0, len(text) - PIECE + 1, PIECE)]
+    return [piece for piece in pieces if len(set(piece)) >= _LEAST_VARIED]
 
 
 def _spellings(text: str) -> Iterable[str]:

@@ -32,7 +32,8 @@ ROWS = f"SELECT seq, hash, record, {', '.join(COLUMNS)} FROM audit"  # noqa: S60
 
 def columns(fields: dict[str, Any]) -> tuple[Value, ...]:
     """The columns of a record."""
-    return tuple(fields.get(name) for name in COLUMNS)
+    get = fields.get
+    return tuple([get(name) for name in COLUMNS])
 
 
 def entry(row: Row) -> AuditEntry:

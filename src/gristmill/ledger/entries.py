@@ -42,7 +42,10 @@ class AuditRecord:
         """``fields`` and their canonical text, where all of it is short and harmless, which one look at the text tells."""
         if self.code is not None or not (self.arguments is None or type(self.arguments) is dict):
             return None
-        found = {name: value for name, value in zip(_NAMES, _VALUES(self), strict=True) if value is not None and value != {}}
+        found = {name: value for name, value in zip(_NAMES, _VALUES(self), strict=True) if value is not None}
+        for name in _NESTED:
+            if name in found and not found[name]:
+                del found[name]
         text = canonical(found)
         # What would have to be made visible is written with a backslash, but for one character.
         return (found, text) if len(text) <= TEXT and "\\" not in text and "\x7f" not in text else None

@@ -4,7 +4,7 @@ No arguments, code or results are put into spans: they leave the house.
 """
 
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from gristmill.errors import ConfigError, Error
@@ -25,10 +25,9 @@ class NoTraces:
         """The span of an execution; tell it the status."""
         yield _nobody
 
-    @contextmanager
-    def call(self, tool: str, number: int, within: Any = None) -> Generator[Ended]:  # noqa: ARG002
+    def call(self, tool: str, number: int, within: Any = None) -> AbstractContextManager[Ended]:  # noqa: ARG002
         """The span of a tool call (``server.tool``); tell it the code of an error, if there was one."""
-        yield _nobody
+        return _NOTHING
 
     def here(self) -> Any:
         """Where we are, for calls that are made elsewhere: ``within``."""
@@ -130,3 +129,6 @@ def _fail(span: "Span", error: str) -> None:
 
 def _nobody(_ended: str) -> None:
     """For callers who are not traced."""
+
+
+_NOTHING = nullcontext[Ended](_nobody)

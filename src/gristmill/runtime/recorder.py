@@ -179,9 +179,10 @@ class ExecutionRecord:
     def _put(self, kind: Kind, name: str, **fields: Any) -> None:
         """Put something on record that happened in this execution, now unless ``fields`` say otherwise."""
         execution = self.run.execution
-        fields = {"parent": execution.id, "time": self.recorder.clock(), **fields}
-        whose: dict[str, Any] = {"tenant": execution.tenant, "session": execution.session, "caller": execution.caller}
-        self.recorder.audit.record(AuditRecord(kind=kind, id=name, **whose, **fields))
+        fields.setdefault("parent", execution.id)
+        fields.setdefault("time", self.recorder.clock())
+        tenant, session, caller = execution.tenant, execution.session, execution.caller
+        self.recorder.audit.record(AuditRecord(kind=kind, id=name, tenant=tenant, session=session, caller=caller, **fields))
 
     def __enter__(self) -> "ExecutionRecord":
         execution = self.run.execution
