@@ -42,11 +42,10 @@ class Leaves:
         strings, numbers, containers = self.strings, self.numbers, self._containers
         shapes: dict[tuple[str, ...], None] = {}
         for container in containers:  # grows while it is read
-            values: Iterable[Json] = container
+            values: Any = container
             if type(container) is dict:
-                fields = cast("dict[str, Json]", container)
-                shapes[tuple(fields)] = None
-                values = fields.values()
+                shapes[tuple(container)] = None  # pyright: ignore[reportUnknownArgumentType]
+                values = container.values()  # pyright: ignore[reportUnknownVariableType]
             for leaf in values:
                 kind: object = type(leaf)  # pyright: ignore[reportUnknownVariableType]
                 if kind is str:
@@ -84,9 +83,7 @@ class Leaves:
         inner = iter(copies)
         next(inner)
         for container, copy in zip(self._containers, copies, strict=True):
-            places = enumerate(container)
-            if type(container) is dict:
-                places = cast("enumerate[Json]", container.items())
+            places: Any = container.items() if type(container) is dict else enumerate(container)  # pyright: ignore[reportUnknownVariableType]
             for place, leaf in places:
                 kind: object = type(leaf)  # pyright: ignore[reportUnknownVariableType]
                 if kind is str:
@@ -120,6 +117,7 @@ def _rename(copy: dict[str, Json], texts: Mapping[str, Json]) -> None:
     copy.update(renamed)
 
 
+_LISTS = (list, tuple)
 _SCALARS = frozenset((str, int, float, bool, type(None)))
 
 
@@ -129,17 +127,15 @@ def scalars(value: Json, *, names: bool) -> list[Json]:
     stack: list[Iterable[Json]] = [(value,)]
     while stack:
         for item in stack.pop():
-            kind: object = type(item)
+            kind: object = type(item)  # pyright: ignore[reportUnknownVariableType]
             if kind in _SCALARS:  # most are, and asking a Mapping costs ten times as much
                 found.append(item)
-            elif kind is list or isinstance(item, tuple):
-                stack.append(cast("list[Json]", item))
             elif kind is dict or isinstance(item, Mapping):
-                fields = cast("Mapping[str, Json]", item)
-                found.extend(fields if names else ())
-                stack.append(fields.values())
-            elif isinstance(item, list):
-                stack.append(cast("list[Json]", item))
+                if names:
+                    found.extend(item)  # pyright: ignore[reportUnknownArgumentType]
+                stack.append(item.values())  # pyright: ignore[reportUnknownArgumentType]
+            elif isinstance(item, _LISTS):
+                stack.append(item)  # pyright: ignore[reportUnknownArgumentType]
             else:
                 found.append(item)
     return found

@@ -47,8 +47,9 @@ class AuditRecord:
             if name in found and not found[name]:
                 del found[name]
         text = canonical(found)
-        # What would have to be made visible is written with a backslash, but for one character.
-        return (found, text) if len(text) <= TEXT and "\\" not in text and "\x7f" not in text else None
+        # What would have to be made visible is written with a backslash, but for one character; and quotes are harmless.
+        is_harmless = len(text) <= TEXT and "\\" not in text.replace('\\"', "") and "\x7f" not in text
+        return (found, text) if is_harmless else None
 
     def fields(self) -> dict[str, Any]:
         """What is kept: every text harmless and bounded, nothing that is empty."""
