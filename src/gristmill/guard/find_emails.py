@@ -54,7 +54,8 @@ def _addresses(text: str, ats: Iterable[re.Match[str]], passwords_end: Container
         start = length - local.end()
         if text[start] in _NO_START:
             start += middle - start - len(text[start:middle].lstrip(_NO_START))
-        if start < middle and not _is_account(text, start, end):
+        is_odd = start == middle or text[start - 1] == "/" or text[end : end + 1] in _PATH
+        if not is_odd or (start < middle and not _is_account(text, start, end)):
             found.append((start, end, "EMAIL"))
     return found
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from functools import cache
 
-from ahocorasick_rs import AhoCorasick, MatchKind
+from ahocorasick_rs import AhoCorasick, Implementation, MatchKind
 
 from gristmill.guard.fields import hint_of, is_secret
 from gristmill.guard.spans import Found
@@ -85,7 +85,11 @@ def secret_finder() -> Callable[[str], Found]:
         return re.compile(re.escape(prefix) + body)
 
     words = sorted({spelling for word in _WORDS for spelling in _spellings(word)})
-    automaton = AhoCorasick([prefix for prefix, _ in issued] + words + list(_SCHEMES), matchkind=MatchKind.LeftmostLongest)
+    automaton = AhoCorasick(
+        [prefix for prefix, _ in issued] + words + list(_SCHEMES),
+        matchkind=MatchKind.LeftmostLongest,
+        implementation=Implementation.DFA,
+    )
     first_word, first_scheme = len(issued), len(issued) + len(words)
 
     def find(text: str) -> Found:

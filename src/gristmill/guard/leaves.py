@@ -99,15 +99,25 @@ class Leaves:
 def _swap_fields(fields: dict[str, Json], copy: dict[str, Json], swaps: Mapping[str, Swap]) -> None:
     """What stands in the place of a string or number in such a field; in a list, and in lists in it, of each."""
     for name in swaps.keys() & fields.keys():
-        stack: list[tuple[Json, Json, Any]] = [(fields[name], copy, name)]
-        while stack:
-            leaf, target, place = stack.pop()
+        leaf, swap = fields[name], swaps[name]
+        if type(leaf) is str or type(leaf) is int:
+            placed = swap(leaf)
+            if placed is not leaf:
+                copy[name] = placed
+        elif type(leaf) is list:
+            _swap_in_list(cast("list[Json]", leaf), copy[name], swap)
+
+
+def _swap_in_list(leaves: list[Json], copies: list[Json], swap: Swap) -> None:
+    stack = [(leaves, copies)]
+    while stack:
+        leaves, copies = stack.pop()
+        for at, leaf in enumerate(leaves):
             if type(leaf) is str or type(leaf) is int:
-                placed = swaps[name](leaf)
-                if placed is not leaf:
-                    target[place] = placed
+                placed = swap(leaf)
+                copies[at] = copies[at] if placed is leaf else placed
             elif type(leaf) is list:
-                stack.extend((each, target[place], at) for at, each in enumerate(cast("list[Json]", leaf)))
+                stack.append((cast("list[Json]", leaf), copies[at]))
 
 
 def _rename(copy: dict[str, Json], texts: Mapping[str, Json]) -> None:

@@ -158,8 +158,8 @@ class Redactor:
         return swaps
 
     def _in_field(self, hint: Hint, texts: Mapping[str, str], leaf: Json) -> Json:
-        masked = texts.get(cast("str", leaf))
-        if masked and MASK.fullmatch(masked):
+        masked = texts.get(leaf)
+        if masked and (self._vault.gave(masked) or MASK.fullmatch(masked)):
             return leaf
         kind = self._detector.kind_in_field(hint, str(leaf)) if self._is_raw(leaf) else None
         return self._replace(kind + (NUMBER if type(leaf) is int else ""), str(leaf)) if kind else leaf

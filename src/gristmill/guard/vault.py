@@ -105,6 +105,10 @@ class Vault:
         by_entry = dict(zip(fresh, made, strict=True))
         return [known.get(entry) or by_entry[entry] for entry in entries]
 
+    def gave(self, text: str) -> bool:
+        """Whether ``text`` is a placeholder as it was given out, and nothing else."""
+        return text in self._entries
+
     def holds(self, match: re.Match[str]) -> bool:
         """Whether what looks like a placeholder is one of this session."""
         return _canonical(match[2]) in self._entries
@@ -162,7 +166,7 @@ class Vault:
         digests: list[bytes] = []
         for entry in entries:
             keyed = copy()
-            keyed.update(entry.encode("utf-8", "surrogatepass"))
+            keyed.update(entry.encode() if entry.isascii() else entry.encode("utf-8", "surrogatepass"))
             digests.append(keyed.digest())
         letters = b"".join(digests).translate(_ALPHABET).decode()
         return [letters[at : at + LETTERS] for at in range(0, len(letters), LETTERS)]
