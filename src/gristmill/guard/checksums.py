@@ -2,7 +2,7 @@
 
 _DOUBLED = bytes.maketrans(b"0123456789", bytes((0, 2, 4, 6, 8, 1, 3, 5, 7, 9)))
 _ZERO = ord("0")
-_FIGURES = {ord("A") + number: str(10 + number) for number in range(26)}
+_FIGURES = {ord(first) + number: str(10 + number) for first in "Aa" for number in range(26)} | {ord(" "): "", ord("-"): ""}
 
 _CARD_PREFIXES = {
     14: ("300", "301", "302", "303", "304", "305", "309", "36", "38", "39"),  # Diners Club
@@ -55,8 +55,6 @@ def iban_length(country: str) -> int:
     return _IBAN_LENGTHS.get(country, 0)
 
 
-def is_iban(text: str) -> bool:
-    """Whether ``text``, without spaces and in capitals, has the length of its country and the remainder 1 modulo 97."""
-    if len(text) != iban_length(text[:2]):
-        return False
-    return int((text[4:] + text[:4]).translate(_FIGURES)) % 97 == 1
+def passes_mod_97(number: str) -> bool:
+    """Whether an IBAN, written with spaces or hyphens or without, has the remainder 1."""
+    return int((number[4:] + number[:4]).translate(_FIGURES)) % 97 == 1

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable
 from functools import cache
 
-from gristmill.guard.checksums import iban_length, is_card, is_iban
+from gristmill.guard.checksums import iban_length, is_card, passes_mod_97
 from gristmill.guard.find_runs import GLUE, classed, find_countries, find_runs
 from gristmill.guard.spans import Found, Span
 
@@ -23,10 +23,13 @@ _CARD = re.compile(
 _JOINS, _GOES_ON = frozenset(".-"), frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_")
 _SSN = re.compile(rf"{_NOT_IN_WORD}(?!000|666|9)[0-9]{{3}}-(?!00)[0-9]{{2}}-(?!0000)[0-9]{{4}}{_WORD_ENDS}")
 
+_ABROAD = rf"""
+    \+1[{GLUE}]{{0,2}}[2-9][0-9]{{2}}[{GLUE}]{{0,2}}[0-9]{{3}}[{GLUE}]{{0,2}}[0-9]{{4}}{_WORD_ENDS}
+   |\+(?!1[{GLUE}]{{0,2}}[2-9])[1-9](?:[0-9]|(?![ ][0-9]{{4}}-[0-9]{{2}})[{GLUE}]{{1,3}}[0-9]){{7,14}}{_WORD_ENDS}
+    """
 _PHONE = re.compile(
     rf"""
-    (?:\+1[{GLUE}]{{0,2}}[2-9][0-9]{{2}}[{GLUE}]{{0,2}}[0-9]{{3}}[{GLUE}]{{0,2}}[0-9]{{4}}{_WORD_ENDS}
-      |\+(?!1[{GLUE}]{{0,2}}[2-9])[1-9](?:[0-9]|(?![ ][0-9]{{4}}-[0-9]{{2}})[{GLUE}]{{1,3}}[0-9]){{7,14}}{_WORD_ENDS}
+    (?:{_ABROAD}
       |(?<![0-9A-Za-z_.\-/+])(?<![0-9][ ])
        (?:(?:1[ .-]?)?\([2-9][0-9]{{2}}\)[ .-]{{0,2}}[2-9][0-9]{{2}}[ .-][0-9]{{4}}
          |(?:1[ .-])?[2-9][0-9]{{2}}(?P<glue>[ .-])[2-9][0-9]{{2}}(?P=glue)[0-9]{{4}}
@@ -39,13 +42,14 @@ _PHONE = re.compile(
 )
 """In turn: North America with +1, all the world with +, North America, 00 for +, France with dots, national numbers with a 0."""
 
+_PHONE_ABROAD = re.compile(_ABROAD, re.VERBOSE)
 _DATE = re.compile(
     r"\(?(?:[0-9]{1,2}[-/. ][0-9]{1,2}[-/. ](?:19|20)[0-9]{2}|(?:19|20)[0-9]{2}[-/. ][0-9]{1,2}[-/. ][0-9]{1,2})(?![0-9])"
 )
 _PAIRS = re.compile(r"[0-9]{2}(?: [0-9]{2})+")
 _HEX_BEFORE = re.compile(r"(?:^|[^0-9A-Za-z])[0-9a-fA-F]{2} $")
 _HEX_AFTER = re.compile(r" [0-9a-fA-F]{2}\b")
-_LONGEST_PHONE = 24
+_SHORTEST_PHONE, _LONGEST_PHONE = 8, 24
 _NOT_DIGITS = re.compile(r"[^0-9]+")
 
 
@@ -58,7 +62,7 @@ def number_finder(kinds: frozenset[str]) -> Callable[[str], Found]:
     """A search for those of ``card``, ``iban``, ``ssn`` and ``phone`` that are among ``kinds``."""
     wanted = [close for kind, close in _CLOSE.items() if kind in kinds]
     has_cards, has_ibans = "card" in kinds, "iban" in kinds
-    phones = [_phones] if "phone" in kinds else []
+    phones = [_abroad] if "phone" in kinds else []
 
     def find(text: str) -> Found:
         characters = classed(text)
@@ -85,7 +89,7 @@ def _ibans(text: str, starts: Iterable[int]) -> Found:
         # The country says where the number ends.
         if not length or start < read_to or not (match := _of_length(length).match(text, start)):
             continue
-        if is_iban(match[0].replace(" ", "").replace("-", "").upper()):
+        if passes_mod_97(match[0]):
             read_to = match.end()
             found.append((start, read_to, "IBAN"))
     return found
@@ -122,6 +126,14 @@ def _phones(text: str, start: int, end: int) -> Iterable[Span]:
         for match in _PHONE.finditer(text, start, end + 3)
         if text[match.start()] == "+" or match["glue"] or _is_national(text, match)
     ]
+
+
+def _abroad(text: str, start: int, end: int) -> Iterable[Span]:
+    """The same for a run that begins with a ``+``, which mostly is one number and all of it."""
+    match = _PHONE_ABROAD.match(text, start, end + 3)
+    if match is not None and end - match.end() < _SHORTEST_PHONE - 3:
+        return ((start, match.end(), "PHONE"),)
+    return _phones(text, start, end)
 
 
 def _is_national(text: str, match: re.Match[str]) -> bool:

@@ -22,15 +22,16 @@ class Beside:
         padded = f"{BETWEEN}{joined}{BETWEEN}"
         self._before = [padded[start : start + _REACH] for start, _, _ in found]
         self._after = [padded[end + _REACH : end + _REACH + 2] for _, end, _ in found]
+        self._befores, self._afters = set(self._before), set(self._after)
 
     def crosses(self) -> bool:
         """Whether a finding begins or ends in what stands between texts, as a key of many lines may seem to."""
-        return any(before[-1] == GAP for before in set(self._before)) or any(after[0] == GAP for after in set(self._after))
+        return any(before[-1] == GAP for before in self._befores) or any(after[0] == GAP for after in self._afters)
 
     def glued(self) -> list[int]:
         """Which findings have something glued to them, each looked at in its own text."""
-        before = {each for each in set(self._before) if is_glued(_of_text(each), "")}
-        after = {each for each in set(self._after) if is_glued("", each)}
+        before = {each for each in self._befores if is_glued(_of_text(each), "")}
+        after = {each for each in self._afters if is_glued("", each)}
         if not (before or after):
             return []
         beside = zip(self._before, self._after, strict=True)
