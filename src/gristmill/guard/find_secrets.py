@@ -99,6 +99,10 @@ def secret_finder() -> Callable[[str], Found]:
             if start < read_to:
                 continue
             if which < first_word:
+                # "task-" holds "sk-"; a token is never the end of a longer word.
+                before, first = text[start - 1 : start], text[start]
+                if first != ":" and (before.isalnum() or before == "_" or (before == "-" and first != "-")):
+                    continue
                 span = _issued_at(text, start, pattern(which))
             else:
                 span = _assigned_at(text, start) if which < first_scheme else _scheme_at(text, end)
@@ -111,14 +115,10 @@ def secret_finder() -> Callable[[str], Found]:
 
 
 def _issued_at(text: str, start: int, pattern: re.Pattern[str]) -> tuple[int, int] | None:
-    before = text[start - 1] if start else " "
     if text[start] == ":":  # of a bot's token, the digits before it are a part
         digits = _BOT_BACKWARDS.match(text[max(0, start - 12) : start][::-1])
         match = pattern.match(text, start) if digits else None
         return (start - len(digits[0]), match.end()) if digits and match else None
-    # "task-" holds "sk-"; a token is never the end of a longer word.
-    if before.isalnum() or before == "_" or (before == "-" and text[start] != "-"):
-        return None
     match = pattern.match(text, start)
     return (start, match.end()) if match else None
 

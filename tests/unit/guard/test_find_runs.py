@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from gristmill.guard.detect import Detector
 from gristmill.guard.find_emails import email_finder
+from gristmill.guard.find_numbers import _abroad, _phones  # pyright: ignore[reportPrivateUsage]
 from gristmill.guard.find_runs import RUN, classed, find_countries, find_runs
 
 PIECES = st.sampled_from(
@@ -29,6 +30,42 @@ def test_runs_of_digits_are_those_that_the_pattern_finds(text: str) -> None:
 def test_countries_are_two_letters_that_begin_a_word_and_two_digits(text: str) -> None:
     pattern = re.compile(r"(?<![0-9A-Za-z_])[A-Za-z]{2}(?=[0-9]{2})")
     assert find_countries(classed(text)) == [match.start() for match in pattern.finditer(text)]
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "+49",
+                "+1",
+                "+",
+                " 30",
+                "0",
+                "5",
+                "12",
+                "555",
+                "-",
+                " ",
+                "(",
+                ")",
+                "2026-01",
+                "901820",
+                "x",
+                "01.23.45.67.89",
+                "/",
+                "(555) 234-5678",
+                "00",
+            ]
+        ),
+        max_size=14,
+    ).map("".join)
+)
+@example("+49 30 901820 0301234567")
+@example("+1 555 234 5678 2026-01-02")
+def test_numbers_from_abroad_are_those_that_the_pattern_for_all_numbers_finds(text: str) -> None:
+    for start, end in find_runs(text, classed(text)):
+        if text[start] == "+":
+            assert list(_abroad(text, start, end)) == list(_phones(text, start, end))
 
 
 LOCAL = r"[0-9A-Za-z\u00c0-\u024f\u0370-\u052f_.+%'-]"
