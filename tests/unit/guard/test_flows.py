@@ -9,6 +9,7 @@ import pytest
 from gristmill.errors import CallRefused
 from gristmill.guard.detect import Detector
 from gristmill.guard.flows import MOST_CHARACTERS, FlowLayer, FlowRule, Flows
+from gristmill.guard.labels import Labels
 from gristmill.guard.redact import Redactor
 from gristmill.guard.vault import Vault
 from gristmill.model import Json, ToolCall, ToolResult
@@ -130,3 +131,19 @@ def test_the_layer_refuses_before_the_call_leaves() -> None:
     with pytest.raises(CallRefused) as caught:
         anyio.run(story)
     assert (left, caught.value.rule) == (["web.fetch", "crm.get"], f"flows.deny: {RULE}")
+
+
+def test_new_values_are_remembered_beside_those_that_were_seen_before() -> None:
+    labels = Labels()
+    labels.remember(["order number 1"])
+    values = [f"order number {number}" for number in range(20)]
+    labels.remember(values)
+    assert [value for value in values if not labels.holds(f"about {value}")] == []
+
+
+def test_a_long_text_is_known_by_its_pieces_also_when_one_of_them_was_seen_alone() -> None:
+    labels = Labels()
+    pieces = ["The quick brown fox jumps over a", " lazy dog and then sleeps for ho", "urs under the old apple tree 123"]
+    labels.remember([pieces[1].strip(), pieces[0]])
+    labels.remember(["".join(pieces)])
+    assert [piece for piece in pieces if not labels.holds(f"xx {piece} yy")] == []

@@ -20,8 +20,13 @@ ARGUMENTS = st.recursive(
 )
 
 
-@given(TEXTS, st.one_of(st.none(), TEXTS), ARGUMENTS, st.dictionaries(TEXTS, ARGUMENTS, max_size=2))
-@example("ok", '"', {"q": "\x7f"}, {})
+@given(
+    TEXTS,
+    st.one_of(st.none(), TEXTS),
+    st.one_of(st.none(), st.dictionaries(TEXTS, ARGUMENTS, max_size=3), ARGUMENTS),
+    st.dictionaries(TEXTS, ARGUMENTS, max_size=2),
+)
+@example("\x7f", '"', {"q": "\x7f"}, {})
 @example("ok", None, {}, {"a": "b"})
 @example("ok", None, {"q": "x" * 1_990}, {})
 def test_a_record_is_kept_as_its_fields_say(name: str, rule: str | None, arguments: Json, details: dict[str, Json]) -> None:
