@@ -19,6 +19,9 @@ _SHORTEST_WORD = 16
 _LEAST_VARIED = 6
 """Different characters that a piece has at least: rows of dashes are in every text."""
 
+_LARGEST = 10**100
+"""Numbers from here on have so many digits that writing them takes long."""
+
 MOST_VALUES = 400_000
 
 _LENGTHS = range(SHORTEST_PART, 2 * PIECE + 1)
@@ -84,18 +87,13 @@ def _texts(value: Json, *, names: bool = False) -> set[str]:
     for leaf in scalars(value, names=names):
         if type(leaf) is str:
             text = leaf.strip().lower() if len(leaf) >= SHORTEST_VALUE else ""
-        elif type(leaf) is float or (type(leaf) is int and _is_telling(leaf)):
+        elif type(leaf) is float or (type(leaf) is int and not -9_999 <= leaf <= 99_999 and abs(leaf) < _LARGEST):
             text = str(leaf)
         else:
             continue
         if len(text) >= SHORTEST_VALUE:
             texts.add(text)
     return texts
-
-
-def _is_telling(number: int) -> bool:
-    """Whether it has enough digits, and not so many that writing them takes long."""
-    return not -9_999 <= number <= 99_999 and abs(number) < 10**100
 
 
 def _pieces(text: str) -> Iterable[str]:

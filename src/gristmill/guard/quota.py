@@ -125,7 +125,8 @@ class Quota:
         gate = self._gates.get(server) or self._gates.setdefault(server, _Gate(Turns(most)))
         gate.users += 1
         try:
-            await self._enter(gate, server, most, call.tenant)
+            if not gate.places.take():
+                await self._enter(gate, server, most, call.tenant)
             try:
                 return await proceed(call)
             finally:
@@ -136,8 +137,6 @@ class Quota:
                 self._gates.pop(server, None)
 
     async def _enter(self, gate: _Gate, server: str, most: int, tenant: str) -> None:
-        if gate.places.take():
-            return
         with anyio.move_on_after(self._config.wait_seconds) as waiting:
             await gate.places.wait(tenant)
         if waiting.cancelled_caught:

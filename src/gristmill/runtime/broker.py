@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import field
-from functools import cache, partial
+from functools import cache
 
 from gristmill.catalog.validate import Checker
 from gristmill.guard.mask_layer import MaskLayer
@@ -85,5 +85,10 @@ def compose(layers: Sequence[Layer], upstream: Handler) -> Handler:
     """The upstream behind ``layers``; the first of them sees a call first."""
     handler = upstream
     for layer in reversed(layers):
-        handler = partial(layer, proceed=handler)
+        handler = _behind(layer, handler)
     return handler
+
+
+def _behind(layer: Layer, proceed: Handler) -> Handler:
+    pass_on = layer.__call__  # looked up once, not for every call
+    return lambda call: pass_on(call, proceed)

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 from typing import Any, Literal, cast
@@ -69,7 +68,7 @@ class Run:
     _exact: dict[CallKey, list[Grant]] = field(default_factory=dict[CallKey, list[Grant]])
     _referring: list[Grant] = field(default_factory=list[Grant])
     _keys: dict[int, CallKey] = field(default_factory=dict[int, CallKey])
-    _seen: Counter[str] = field(default_factory=Counter[str])
+    _seen: dict[str, int] = field(default_factory=dict[str, int])
 
     def __post_init__(self) -> None:
         for grant in self.grants:
@@ -97,8 +96,9 @@ class Run:
         key = self._keys.get(call.id)
         if key is None:
             digest = call_hash(call.tool, call.arguments)
-            key = self._keys[call.id] = CallKey(digest, self._seen[digest])
-            self._seen[digest] += 1
+            occurrence = self._seen.get(digest, 0)
+            key = self._keys[call.id] = CallKey(digest, occurrence)
+            self._seen[digest] = occurrence + 1
         return key
 
     def before(self, call: ToolCall) -> Recorded | None:
