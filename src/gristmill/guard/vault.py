@@ -56,9 +56,11 @@ def placeholders_in(text: str) -> Iterator[re.Match[str]]:
         return
     read_to = 0
     for end in _END.finditer(text):
-        # Nothing in a placeholder looks like its beginning, so two never overlap.
-        match = PLACEHOLDER.search(text, max(read_to, end.start() - _LONGEST_BEFORE), end.end())
-        read_to = end.end()
+        # Nothing in a placeholder looks like its beginning, so two never overlap, and most begin at the last "<".
+        first, last = max(read_to, end.start() - _LONGEST_BEFORE), end.end()
+        start = text.rfind("<", first, last)
+        match = (PLACEHOLDER.match(text, start, last) if start >= 0 else None) or PLACEHOLDER.search(text, first, last)
+        read_to = last
         if match:
             yield match
 
@@ -111,7 +113,7 @@ class Vault:
 
     def holds(self, match: re.Match[str]) -> bool:
         """Whether what looks like a placeholder is one of this session."""
-        return _canonical(match[2]) in self._entries
+        return match[0] in self._entries or _canonical(match[2]) in self._entries
 
     def restore(self, match: re.Match[str]) -> str:
         """The value for a match of ``PLACEHOLDER``, quoted as the placeholder was; itself, if it is not of this session."""
