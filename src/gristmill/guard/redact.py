@@ -12,8 +12,9 @@ from gristmill.guard.detect import Detector
 from gristmill.guard.fields import Hint, hint_of
 from gristmill.guard.glued import Beside, is_glued
 from gristmill.guard.leaves import Leaves, Swap, Swaps
+from gristmill.guard.placeholders import MASK, placeholders_in
 from gristmill.guard.spans import BETWEEN, GAP, Found, by_text, interleaved, kept_of, replaced
-from gristmill.guard.vault import MASK, NUMBER, Vault, placeholders_in
+from gristmill.guard.vault import NUMBER, Vault
 from gristmill.model import Json
 
 _ROUNDS = 8

@@ -12,8 +12,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gristmill.guard.detect import Detector, Findings
+from gristmill.guard.placeholders import PLACEHOLDER, placeholders_in
 from gristmill.guard.redact import Redactor
-from gristmill.guard.vault import PLACEHOLDER, Vault, placeholders_in
+from gristmill.guard.vault import Vault
 from gristmill.model import Json
 
 KEY = b"a key of thirty-two bytes, no less"
