@@ -10,9 +10,16 @@ import re
 GLUE = r" .()/\-\u00a0\u2010-\u2013\u202f"
 """What people write between the digits of one number; for the brackets of a pattern."""
 
-# The first character carries the search (the engine skips to it), so what stands before it is checked after it.
-# Dates are the commonest runs of all and are passed over here.
-RUN = re.compile(r"[0-9+(](?<![0-9A-Za-z_].)(?<![0-9][-./].)(?![0-9]{3}-[0-9]{2}-[0-9]{2}(?![0-9-]))" + rf"[0-9{GLUE}]{{7,}}")
+
+def _run(glue: str) -> re.Pattern[str]:
+    # The first character carries the search (the engine skips to it), so what stands before it is checked after it.
+    # Dates are the commonest runs of all and are passed over here.
+    return re.compile(
+        r"[0-9+(](?<![0-9A-Za-z_].)(?<![0-9][-./].)(?![0-9]{3}-[0-9]{2}-[0-9]{2}(?![0-9-]))" + rf"[0-9{glue}]{{7,}}"
+    )
+
+
+RUN, _ASCII_RUN = _run(GLUE), _run(r" .()/\-")
 
 
 def _classes(members: dict[str, bytes]) -> bytes:
@@ -41,7 +48,7 @@ def classed(text: str) -> bytes:
 def find_runs(text: str, characters: bytes) -> list[tuple[int, int]]:
     """Start and end of all that ``RUN`` finds."""
     runs: list[tuple[int, int]] = []
-    search = RUN.search
+    search = (_ASCII_RUN if text.isascii() else RUN).search
     for place in _LONG.finditer(characters.translate(_IN_RUN)):
         at, end = place.span()
         # No run goes on beyond its class, so nothing is cut off by reading no further.
