@@ -33,6 +33,8 @@ ROOT = HERE.parent
 FASTMCP = ROOT / ".tools" / "bench" / "fastmcp" / "bin" / "python"
 PEER = HERE / "peers" / "door_fastmcp.py"
 WARM_UP = 10
+PAUSE = 0.05
+"""Seconds between two questions, for both: no agent asks faster."""
 
 OURS = {"empty": "1", "one_call": "from servers.bench import echo\necho(x=1)"}
 THEIRS = {"empty": "return 1", "one_call": 'return await call_tool("echo", {"x": 1})'}
@@ -79,7 +81,7 @@ async def over_stdio(count: int, folder: Path) -> dict[str, dict[str, list[float
         for number in range(WARM_UP + count):
             for name in OURS:
                 pair = await _once(ours, "execute_code", OURS[name]), await _once(theirs, "execute", THEIRS[name])
-                await asyncio.sleep(0.005)
+                await asyncio.sleep(PAUSE)
                 if number >= WARM_UP:
                     times[name]["gristmill"].append(pair[0])
                     times[name]["fastmcp"].append(pair[1])
@@ -99,10 +101,10 @@ async def in_memory(count: int, folder: Path) -> dict[str, dict[str, list[float]
             for number in range(WARM_UP + count):
                 for name, code in OURS.items():
                     seconds = await _once(client, "execute_code", code)
-                    await asyncio.sleep(0.005)
+                    await asyncio.sleep(PAUSE)
                     if number >= WARM_UP:
                         ours[name].append(seconds)
-    done = subprocess.run([FASTMCP, PEER, "memory", str(count)], capture_output=True, text=True, check=True)
+    done = subprocess.run([FASTMCP, PEER, "memory", str(count), str(PAUSE)], capture_output=True, text=True, check=True)
     theirs: dict[str, list[float]] = json.loads(done.stdout.splitlines()[-1])
     return {name: {"gristmill": ours[name], "fastmcp": theirs[name]} for name in OURS}
 

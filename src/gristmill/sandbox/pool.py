@@ -30,6 +30,8 @@ from gristmill.values import dataclass
 
 SPAWN_SECONDS = 30.0
 FIRST_CALL_SECONDS = 0.05
+ANSWER_SECONDS = 0.002
+"""What a caller's answer takes on its way out: a child that replaces the used one is made after that, if it can wait."""
 PRIMED = 2
 """How many of those next in line have rehearsed: the first is to be done with it when its caller comes."""
 _numbers = itertools.count(1)
@@ -140,7 +142,7 @@ class LinuxPool:
                 yield jail
             finally:
                 jail.kill()  # now, so that nothing of it runs on; the funeral can wait until the caller has its answer
-                asyncio.get_running_loop().call_soon(self._replace, jail)
+                self._loop.call_later(0.0 if self._is_short() else ANSWER_SECONDS, self._replace, jail)
 
     async def open_session(self, limits: Limits, workspace: Path) -> Jail:
         """A jail whose interpreter lives on; the caller closes it.
@@ -173,6 +175,10 @@ class LinuxPool:
             if cgroups.remove_trees(self.cgroups.unique()):
                 break
             await asyncio.sleep(0.02)  # the last processes are still dying
+
+    def _is_short(self) -> bool:
+        """Whether so few children wait that the next caller may find none."""
+        return len(self._warm) * 2 < self.options.warm
 
     # -- making jails ---------------------------------------------------------------------------------------------------
 
