@@ -78,8 +78,8 @@ class Opened:
 
     async def filled(self) -> None:
         """As a server is between two requests."""
-        await asyncio.sleep(PAUSE)
         await self.pool.filled()
+        await asyncio.sleep(PAUSE)
 
     def waiting(self) -> list[int]:
         """The children that wait for code: processes below us that have none below them."""

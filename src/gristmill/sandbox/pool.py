@@ -67,6 +67,7 @@ class LinuxPool:
         self._live: set[Jail] = set()
         self._groups: list[cgroups.Group] = []
         self._filling = 0
+        self._used = 0  # children that are about to be replaced
         self._modules: str | None = None  # those of the last run: the next will most likely import from the same
         self._sealed_like = options.limits  # the limits last found to fit our children: most callers ask with the same ones
         self._tasks: set[asyncio.Task[None]] = set()
@@ -104,8 +105,11 @@ class LinuxPool:
 
     async def filled(self) -> None:
         """Wait until as many children wait as were asked for."""
-        while len(self._warm) < self.options.warm and self._tasks:
-            await asyncio.wait(set(self._tasks), return_when=asyncio.FIRST_COMPLETED)
+        while len(self._warm) < self.options.warm and (self._tasks or self._used):
+            if self._tasks:
+                await asyncio.wait(set(self._tasks), return_when=asyncio.FIRST_COMPLETED)
+            else:
+                await asyncio.sleep(ANSWER_SECONDS)
 
     @property
     def closed(self) -> bool:
@@ -142,6 +146,7 @@ class LinuxPool:
                 yield jail
             finally:
                 jail.kill()  # now, so that nothing of it runs on; the funeral can wait until the caller has its answer
+                self._used += 1
                 self._loop.call_later(0.0 if self._is_short() else ANSWER_SECONDS, self._replace, jail)
 
     async def open_session(self, limits: Limits, workspace: Path) -> Jail:
@@ -382,6 +387,7 @@ class LinuxPool:
     # -- refilling ------------------------------------------------------------------------------------------------------
 
     def _replace(self, jail: Jail) -> None:
+        self._used -= 1
         self._modules = jail.modules
         self._bury(jail)
         self._refill()
