@@ -6,15 +6,13 @@ What is kept must be what the files say, not what this process once read: each f
 import asyncio
 import json
 import logging
-import os
-import tempfile
-from pathlib import Path
 from typing import Any
 
 from gristmill.catalog.catalog import Catalog, definition
 from gristmill.catalog.index_file import definition_hash
 from gristmill.catalog.pins import changes, load_pins
 from gristmill.config import Config
+from gristmill.runtime.kept_json import write_whole
 from gristmill.runtime.last import PINS, Stamp, path_of, stamps
 from gristmill.runtime.library import Library, Searchable, forget, index_name
 from gristmill.upstream.base import Upstreams
@@ -47,19 +45,10 @@ async def keep_last(config: Config, key: str, upstreams: Upstreams, library: Lib
 
 def _write(config: Config, key: str, stamped: list[Stamp], searchable: Searchable) -> None:
     lines = [_line(searchable.catalog, tool_key) for tool_key in searchable.catalog.tools]
+    head = _head(config, searchable, lines) | {"key": key, "stamps": stamped}
     path = path_of(config.state_dir, key)
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor, draft = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                head = _head(config, searchable, lines) | {"key": key, "stamps": stamped}
-                file.write(json.dumps(head, separators=(",", ":")).encode("ascii") + b"\n")
-                file.writelines(lines)
-            os.replace(draft, path)
-        except BaseException:
-            Path(draft).unlink(missing_ok=True)
-            raise
+        write_whole(path, [json.dumps(head, separators=(",", ":")).encode("ascii"), b"\n", *lines])
         forget(path.parent, "last-*.json")
     except OSError as error:
         log.warning("the catalogue is not kept for the next search: %s", error.strerror)
