@@ -53,9 +53,7 @@ class Audit:
         for record in records:
             self._waiting.append(made := waiting(record))
             self._characters += len(made.text)
-        if self._pause is None:
-            # A commit costs more than a record: those of the next moment go along. Who cannot wait flushes.
-            self._pause = asyncio.get_running_loop().call_later(PAUSE_SECONDS, self._wake)
+        self._wake_soon()
 
     async def flush(self) -> None:
         """Return when everything recorded so far is in the store.
@@ -126,6 +124,11 @@ class Audit:
             return 0
         return await self._store.change(partial(prune, before=before, signer=self._signer, now=self._clock()))
 
+    def _wake_soon(self) -> None:
+        """A commit costs more than a record: those of the next moment go along. Who cannot wait flushes."""
+        if self._pause is None:
+            self._pause = asyncio.get_running_loop().call_later(PAUSE_SECONDS, self._wake)
+
     def _wake(self) -> "asyncio.Task[None]":
         if self._pause is not None:
             self._pause.cancel()
@@ -147,6 +150,9 @@ class Audit:
                 return
             self._forget(batch)
             self._note(head.seq, head.hash)
+            if 0 < len(self._waiting) < BATCH:
+                self._wake_soon()  # what came meanwhile waits for company, too
+                return
 
     def _forget(self, batch: Batch) -> None:
         for _ in batch.records:

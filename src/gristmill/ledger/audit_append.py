@@ -61,11 +61,13 @@ def append(transaction: Transaction, batch: Batch, signer: Signer, *, noted: int
 def extend(transaction: Transaction, head: Anchor | None, records: Sequence[Waiting], signer: Signer) -> Anchor:
     """Insert ``records`` after ``head`` and sign the new head."""
     seq, hash_ = (head.seq, head.hash) if head else (0, GENESIS)
+    rows: list[tuple[Value, ...]] = []
     for record in records:
         seq, hash_ = seq + 1, chained(hash_, seq + 1, record.text)
-        transaction.run(INSERT, seq, *record.columns, record.text, hash_)
+        rows.append((seq, *record.columns, record.text, hash_))
         if seq % EVERY == 0:
             _put(transaction, signer.sign(f"seq:{seq}", seq, hash_))
+    transaction.run_many(INSERT, rows)
     made = signer.sign(HEAD, seq, hash_)
     _put(transaction, made)
     return made

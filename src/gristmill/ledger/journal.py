@@ -12,7 +12,7 @@ import msgspec
 
 from gristmill.errors import CallRefused, NotFound
 from gristmill.model import Json
-from gristmill.store.base import Store, Transaction, Value
+from gristmill.store.base import Store, Value
 from gristmill.values import dataclass
 
 State = Literal["sent", "done", "failed"]
@@ -35,6 +35,10 @@ _BEGAN = """INSERT INTO runs (id, root, session, caller, tenant, code, status, c
 _INSERT = """INSERT INTO journal (root, hash, occurrence, tool, reads, arguments, state, attempt, value, at)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _KEEP = f"{_INSERT} ON CONFLICT (root, hash, occurrence) DO UPDATE SET state = excluded.state, value = excluded.value"
+_SENT_ONCE = f"""{_INSERT} ON CONFLICT (root, hash, occurrence)
+    DO UPDATE SET state = excluded.state, attempt = excluded.attempt, at = excluded.at
+    WHERE journal.attempt = excluded.attempt - 1 AND journal.state <> 'done' RETURNING attempt"""
+"""Whoever looked before us and decided to send it again must be the only one: the attempt tells."""
 _SENT = f"{_INSERT} ON CONFLICT (root, hash, occurrence) DO UPDATE SET state = excluded.state, attempt = excluded.attempt"
 
 
@@ -124,22 +128,9 @@ class Journal:
             CallRefused: another process has sent the same call meanwhile.
             StoreUnavailable: it could not be kept, so the call must not leave.
         """
-
         values = self._values(entry, "sent")
-
-        def work(transaction: Transaction) -> None:
-            place = (entry.root, entry.hash, entry.occurrence)
-            found = transaction.run("SELECT attempt, state FROM journal WHERE root = ? AND hash = ? AND occurrence = ?", *place)
-            # Whoever looked before us and decided to send it again must be the only one: the attempt tells.
-            if found and (found[0][0] != entry.attempt or found[0][1] == "done"):
-                raise CallRefused(f"{entry.tool}: the same run is under way elsewhere", rule="journal.once")
-            if found:
-                sql = "UPDATE journal SET state = 'sent', attempt = ?, at = ? WHERE root = ? AND hash = ? AND occurrence = ?"
-                transaction.run(sql, entry.attempt + 1, self._clock(), *place)
-            else:
-                transaction.run(_INSERT, *values)
-
-        await self._store.change(work)
+        if not await self._store.change(lambda transaction: transaction.run(_SENT_ONCE, *values)):
+            raise CallRefused(f"{entry.tool}: the same run is under way elsewhere", rule="journal.once")
 
     def sent_soon(self, entry: Entry) -> None:
         """Write down that a call leaves, without waiting for it: should the answer not come, that is known."""

@@ -17,6 +17,10 @@ class Transaction(Protocol):
         """Run one statement; its rows, if it has any."""
         ...
 
+    def run_many(self, sql: str, rows: Sequence[Sequence[Value]]) -> None:
+        """Run one statement once for each of ``rows``, in their order."""
+        ...
+
 
 class Store(Protocol):
     """A database. Writers are served one after another; what was acknowledged survives the death of the process."""
@@ -30,7 +34,8 @@ class Store(Protocol):
         ...
 
     async def change(self, work: Callable[[Transaction], T]) -> T:
-        """Run ``work`` in one transaction, alone among writers. It runs in the store's own thread: it must not wait."""
+        """Run ``work`` in one transaction, alone among writers. It runs in the store's own thread: it must not wait,
+        and it may be run anew after a rollback."""
         ...
 
     def write_soon(self, *statements: Statement) -> None:

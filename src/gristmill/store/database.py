@@ -4,75 +4,21 @@ import asyncio
 import queue
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from gristmill.errors import StoreUnavailable
 from gristmill.store.base import Row, Statement, Transaction, Value
-from gristmill.values import dataclass
+from gristmill.store.driver import Driver, Statements
+from gristmill.store.jobs import Job, Jobs, answer, next_batch
 
 T = TypeVar("T")
 
-BATCH = 256
-"""Writes that are committed together: a commit costs more than a row."""
 WAITING = 20_000
 """Writes that may wait; past that the store has stalled, and saying so beats filling the memory."""
-LATER_SECONDS = 0.02
-"""How long ``write_later`` gathers."""
+SOON_SECONDS, LATER_SECONDS = 0.005, 0.05
+"""How long ``write_soon`` and ``write_later`` gather: a commit costs more than a row."""
 SECONDS = 30.0
 """How long anybody waits for the store."""
-
-
-class Driver:
-    """What differs between databases. Subclasses name the driver; everything runs in the store's threads."""
-
-    failures: tuple[type[Exception], ...] = ()
-
-    def connect(self) -> Any:
-        """A connection in autocommit mode, so that transactions are ours to begin."""
-        raise NotImplementedError
-
-    def begin(self) -> tuple[str, ...]:
-        """The statements that make this connection the one writer."""
-        raise NotImplementedError
-
-    def is_lost(self, connection: Any, error: Exception) -> bool:  # noqa: ARG002 - a file is never lost
-        """Whether the connection is gone, so that a new one may do what this one could not."""
-        return False
-
-    def ping(self) -> tuple[str, ...]:
-        """What to ask before a read, where a connection may have been lost since the last."""
-        return ()
-
-    def translate(self, sql: str) -> str:
-        """``?`` as this driver spells it."""
-        return sql
-
-    def reason(self, error: Exception) -> str:
-        """One line without secrets."""
-        return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-
-
-@dataclass(slots=True)
-class _Job:
-    work: Callable[[Transaction], Any]
-    done: "Future[Any]"
-
-
-class _Statements:
-    """A transaction on a connection of a driver."""
-
-    def __init__(self, connection: Any, driver: Driver) -> None:
-        self._connection, self._driver = connection, driver
-
-    def run(self, sql: str, *values: Value) -> list[Row]:
-        """Run one statement; its rows, if it has any."""
-        cursor = self._connection.cursor()
-        try:
-            cursor.execute(self._driver.translate(sql), values)
-            return [tuple(row) for row in cursor.fetchall()] if cursor.description else []
-        finally:
-            cursor.close()
 
 
 class Database:
@@ -80,8 +26,8 @@ class Database:
 
     def __init__(self, driver: Driver, tables: Sequence[str], *, read_only: bool = False) -> None:
         self._driver, self._tables, self._read_only = driver, tables, read_only
-        self._writes: queue.Queue[_Job | None] = queue.Queue(WAITING)
-        self._reads: queue.Queue[_Job | None] = queue.Queue(WAITING)
+        self._writes: Jobs = queue.Queue(WAITING)
+        self._reads: Jobs = queue.Queue(WAITING)
         self._failed: Exception | None = None
         self._closed = False
         self._later: list[Statement] = []
@@ -113,7 +59,7 @@ class Database:
         Raises:
             StoreUnavailable: the database does not answer.
         """
-        return await self._wait(self._put(self._reads, lambda transaction: transaction.run(sql, *values)))
+        return await self._ask(self._reads, Job(work=lambda transaction: transaction.run(sql, *values)))
 
     async def write(self, *statements: Statement) -> None:
         """Run ``statements`` in one transaction; returns when they are committed.
@@ -121,32 +67,41 @@ class Database:
         Raises:
             StoreUnavailable: nothing of them is, or (the message says so) the connection was lost during the commit.
         """
-        await self._wait(self._put(self._writes, _all(statements)))
+        self._keep_order()
+        await self._ask(self._writes, Job(statements))
 
     async def change(self, work: Callable[[Transaction], T]) -> T:
-        """Run ``work`` in one transaction, alone among writers; it must not wait.
+        """Run ``work`` in one transaction, alone among writers; it must not wait, and may be run anew after a rollback.
 
         Raises:
             StoreUnavailable: nothing was changed, or (the message says so) the connection was lost during the commit.
         """
-        return await self._wait(self._put(self._writes, work))
+        self._keep_order()
+        return await self._ask(self._writes, Job(work=work))
 
     def write_soon(self, *statements: Statement) -> None:
-        """As ``write``, without waiting; a failure is raised by the next ``flush``."""
-        self._keep_order()
-        self._put(self._writes, _all(statements)).add_done_callback(self._note)
+        """As ``write``, without waiting: with the next write or in a moment. A failure is raised by the next ``flush``."""
+        self._gather(statements, SOON_SECONDS)
 
     def write_later(self, *statements: Statement) -> None:
-        """As ``write_soon``, a moment later and together with others: for what may be lost with the process."""
+        """As ``write_soon``, a longer moment later and together with others: for what may be lost with the process."""
+        self._gather(statements, LATER_SECONDS)
+
+    def _gather(self, statements: Sequence[Statement], seconds: float) -> None:
+        if self._closed:
+            raise StoreUnavailable("the store is closed")
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:  # in a thread, where nobody calls back
-            self.write_soon(*statements)
+            self._put(self._writes, Job(statements, fail=self._note))
             return
         self._later += statements
+        if self._timer is not None and self._timer.when() > loop.time() + seconds:
+            self._timer.cancel()
+            self._timer = None
         if self._timer is None:
             self._home = threading.get_ident()
-            self._timer = loop.call_later(LATER_SECONDS, self._hand_over)
+            self._timer = loop.call_later(seconds, self._hand_over)
 
     def _keep_order(self) -> None:
         """What was to be written earlier is: an answer must not be kept without the masks that are in it."""
@@ -154,13 +109,16 @@ class Database:
             self._hand_over()
 
     def _hand_over(self) -> None:
-        """What may come later comes now: before anything that is asked for meanwhile."""
+        """What was gathered comes now: before anything that is asked for meanwhile."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
         if self._later:
             statements, self._later = self._later, []
-            self.write_soon(*statements)
+            try:
+                self._put(self._writes, Job(statements, fail=self._note))
+            except StoreUnavailable as error:
+                self._note(error)  # for whoever flushes: nobody waits here
 
     async def flush(self) -> None:
         """Return when everything handed to ``write_soon`` and ``write_later`` is committed.
@@ -188,23 +146,23 @@ class Database:
         for thread in self._threads:
             thread.join(SECONDS)
 
-    def _note(self, done: "Future[Any]") -> None:
-        self._failed = cast("Exception | None", done.exception()) or self._failed
+    def _note(self, error: Exception) -> None:
+        self._failed = error
 
-    def _put(self, jobs: "queue.Queue[_Job | None]", work: Callable[[Transaction], Any]) -> "Future[Any]":
+    def _put(self, jobs: Jobs, job: Job) -> None:
         if self._closed:
             raise StoreUnavailable("the store is closed")
-        job = _Job(work, Future())
         try:
             jobs.put_nowait(job)
         except queue.Full:
             raise StoreUnavailable(f"the store has stalled: {WAITING} operations wait for it") from None
-        return job.done
 
-    async def _wait(self, done: "Future[T]") -> T:
+    async def _ask(self, jobs: Jobs, job: Job) -> Any:
+        job.asker = asyncio.get_running_loop().create_future()
+        self._put(jobs, job)
         try:
             async with asyncio.timeout(SECONDS):
-                return await asyncio.wrap_future(done)
+                return await job.asker
         except TimeoutError:
             raise StoreUnavailable(f"the store did not answer within {SECONDS:.0f} s") from None
 
@@ -219,20 +177,20 @@ class Database:
                     f"its tables were made by another version of Gristmill ({reason}): use that version, or move the store away"
                 ) from None
 
-    def _serve(self, jobs: "queue.Queue[_Job | None]", writes: bool) -> None:
+    def _serve(self, jobs: Jobs, writes: bool) -> None:
         connection: Any = None
-        while (batch := _next_batch(jobs)) is not None:
-            # An asker who gave up before his turn wants nothing done.
-            batch = [job for job in batch if job.done.set_running_or_notify_cancel()]
+        while (batch := next_batch(jobs)) is not None:
             try:
                 connection = self._ready(connection, writes)
                 if writes:
                     self._commit(connection, batch)
                 else:
-                    self._answer(connection, batch)
+                    self._look(connection, batch)
             except Exception as error:  # whatever it was, this thread must go on
                 connection = _discard(connection)
-                self._fail(batch, error)
+                for job in batch:
+                    job.error = job.error if job.is_done else job.error or self._translated(error)
+            answer(batch)
         _discard(connection)
 
     def _ready(self, connection: Any, writes: bool) -> Any:
@@ -259,36 +217,40 @@ class Database:
 
     def _run_all(self, connection: Any, statements: Sequence[str]) -> None:
         for statement in statements:
-            _Statements(connection, self._driver).run(statement)
+            Statements(connection, self._driver).run(statement)
 
-    def _commit(self, connection: Any, batch: list[_Job]) -> None:
+    def _commit(self, connection: Any, batch: list[Job]) -> None:
         """End the transaction of the whole batch; a job that fails takes back its own part only."""
-        statements = _Statements(connection, self._driver)
+        statements = Statements(connection, self._driver)
         try:
-            results = self._work(statements, batch)
+            try:
+                _do_all(statements, batch)
+            except Exception as error:
+                if self._driver.is_lost(connection, error):
+                    raise
+                self._start_again(connection, statements)
+                self._do_each(statements, batch)
             self._run_commit(connection, statements)
         except Exception:
-            try:
-                statements.run("ROLLBACK")
-            except self._driver.failures:
-                pass  # the connection is gone, and the transaction with it
+            _roll_back(statements, self._driver)
             raise
-        for job, result in results:
-            job.done.set_result(result)
 
-    def _work(self, statements: _Statements, batch: list[_Job]) -> list[tuple[_Job, Any]]:
-        results: list[tuple[_Job, Any]] = []
+    def _start_again(self, connection: Any, statements: Statements) -> None:
+        """Somebody's part failed, and nobody knows whose: all of it is undone and done again with care."""
+        _roll_back(statements, self._driver)
+        self._run_all(connection, self._driver.begin())
+
+    def _do_each(self, statements: Statements, batch: list[Job]) -> None:
         for job in batch:
             statements.run("SAVEPOINT job")
             try:
-                results.append((job, job.work(statements)))
+                _do_all(statements, [job])
             except Exception as error:  # whatever it was, only this job is affected
                 self._take_back(statements, error)
-                job.done.set_exception(self._translated(error))
+                job.error = self._translated(error)
             statements.run("RELEASE SAVEPOINT job")
-        return results
 
-    def _take_back(self, statements: _Statements, error: Exception) -> None:
+    def _take_back(self, statements: Statements, error: Exception) -> None:
         """Undo the part of one job. A full disk or a lost connection has undone all of the batch: then its reason counts."""
         try:
             statements.run("ROLLBACK TO SAVEPOINT job")
@@ -297,7 +259,7 @@ class Database:
                 raise error from None
             raise
 
-    def _run_commit(self, connection: Any, statements: _Statements) -> None:
+    def _run_commit(self, connection: Any, statements: Statements) -> None:
         try:
             statements.run("COMMIT")
         except self._driver.failures as error:
@@ -308,12 +270,13 @@ class Database:
                 ) from None
             raise
 
-    def _answer(self, connection: Any, batch: list[_Job]) -> None:
+    def _look(self, connection: Any, batch: list[Job]) -> None:
         for job in batch:
             try:
-                job.done.set_result(job.work(_Statements(connection, self._driver)))
+                _do_all(Statements(connection, self._driver), [job])
+                job.is_done = True
             except Exception as error:  # the asker gets it
-                job.done.set_exception(self._translated(error))
+                job.error = self._translated(error)
                 if self._driver.is_lost(connection, error):
                     raise
 
@@ -322,36 +285,25 @@ class Database:
             return StoreUnavailable(f"the store refused: {self._driver.reason(error)}")
         return error
 
-    def _fail(self, batch: list[_Job], error: Exception) -> None:
-        for job in batch:
-            if not job.done.done():
-                job.done.set_exception(self._translated(error))
+
+def _do_all(statements: Statements, batch: list[Job]) -> None:
+    """Do every job in its turn; what several of them merely write is written together."""
+    waiting: list[Statement] = []
+    for job in batch:
+        if job.work is None:
+            waiting += job.statements
+            continue
+        statements.run_all(waiting)
+        waiting.clear()
+        job.result = job.work(statements)
+    statements.run_all(waiting)
 
 
-def _all(statements: Sequence[Statement]) -> Callable[[Transaction], None]:
-    def work(transaction: Transaction) -> None:
-        for sql, values in statements:
-            transaction.run(sql, *values)
-
-    return work
-
-
-def _next_batch(jobs: "queue.Queue[_Job | None]") -> list[_Job] | None:
-    """The jobs that wait, at least one; nothing when the store is closed."""
-    first = jobs.get()
-    if first is None:
-        return None
-    batch = [first]
-    while len(batch) < BATCH:
-        try:
-            job = jobs.get_nowait()
-        except queue.Empty:
-            break
-        if job is None:
-            jobs.put(None)
-            break
-        batch.append(job)
-    return batch
+def _roll_back(statements: Statements, driver: Driver) -> None:
+    try:
+        statements.run("ROLLBACK")
+    except driver.failures:
+        pass  # the connection is gone, or a full disk has undone it already, and the transaction with it
 
 
 def _discard(connection: Any) -> None:

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gristmill.errors import ConfigError
-from gristmill.store.database import Database, Driver
+from gristmill.store.database import Database
+from gristmill.store.driver import Driver
 from gristmill.store.sqlite import Sqlite, Sync
 
 FILE = "gristmill.db"

@@ -10,7 +10,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.numeric import IntDumper
 
 from gristmill.errors import ConfigError
-from gristmill.store.database import Driver
+from gristmill.store.driver import Driver
 
 CONNECT_SECONDS = 10
 LOCK_SECONDS = 10

@@ -2,13 +2,17 @@
 
 import errno
 import os
+import re
 import sqlite3
 import threading
+from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 from urllib.parse import quote
 
-from gristmill.store.database import Driver
+from gristmill.store.base import Value
+from gristmill.store.driver import Driver
 
 Sync = Literal["normal", "full"]
 
@@ -16,6 +20,8 @@ BUSY_SECONDS = 10.0
 """How long another process may hold the file before we say so."""
 
 
+_ROW = re.compile(r"\bVALUES\s*(\(\?(?:, \?)*\))(?!\s*,)")
+_MOST_ROWS = 64
 _creating = threading.Lock()
 """Held while a file is made and opened: see ``Sqlite._create``."""
 
@@ -57,6 +63,29 @@ class Sqlite(Driver):
         except FileExistsError:
             pass
 
+    def run_many(self, cursor: sqlite3.Cursor, sql: str, rows: Sequence[Sequence[Value]]) -> None:
+        """As statements of many rows. The library lets go of Python's lock for every statement, and to get it back from a busy
+        thread takes longer than a row."""
+        at = 0
+        while at < len(rows):
+            count = min(
+                _MOST_ROWS, 1 << ((len(rows) - at).bit_length() - 1)
+            )  # few sizes, so that prepared statements are used again
+            if (wide := _widened(sql, count)) is None:
+                super().run_many(cursor, sql, rows[at:])
+                return
+            cursor.execute(wide, [value for row in rows[at : at + count] for value in row])
+            at += count
+
     def begin(self) -> tuple[str, ...]:
         """Take the write lock at once: a read that becomes a write could not wait for it."""
         return ("BEGIN IMMEDIATE",)
+
+
+@lru_cache(maxsize=256)
+def _widened(sql: str, count: int) -> str | None:
+    """An insertion of one row as one of ``count`` rows; nothing if it is not that simple."""
+    found = _ROW.search(sql)
+    if found is None or "RETURNING" in sql:
+        return None
+    return f"{sql[: found.start(1)]}{', '.join([found[1]] * count)}{sql[found.end(1) :]}"

@@ -18,7 +18,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CONNECTION_CLOSED
 
 from gristmill.upstream.brief import one_line
-from gristmill.upstream.idle import ask_cheaply
+from gristmill.upstream.lanes import Lanes
 from gristmill.upstream.translate import TOO_LARGE
 from gristmill.values import dataclass
 
@@ -92,9 +92,7 @@ class Guard(httpx2.AsyncBaseTransport):
         self._cap = address.cap
         self._has_login = address.auth is not None
         self._speaks_mcp = address.speaks_mcp
-        # Node and uvicorn hang up after five idle seconds: a call that is sent in that very moment may or may not have been made.
-        limits = httpx2.Limits(max_connections=200, max_keepalive_connections=100, keepalive_expiry=4)
-        self._inner = inner or ask_cheaply(httpx2.AsyncHTTPTransport(limits=limits, retries=1))
+        self._inner = inner or Lanes()
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send ``request``, or answer in the server's place why that cannot be done."""

@@ -54,6 +54,25 @@ async def test_a_write_that_fails_leaves_others_of_the_same_moment_alone(place: 
     await store.close()
 
 
+async def test_many_rows_of_one_kind_arrive_each_and_in_their_order(place: Place) -> None:
+    store = await _store(place)
+    put = "INSERT INTO things VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET size = excluded.size"
+    rows = [(f"n{number % 70}", number) for number in range(170)]
+    await asyncio.gather(*(store.write((put, row)) for row in rows[:85]), store.write(*((put, row) for row in rows[85:])))
+    assert sorted(await store.read("SELECT name, size FROM things")) == sorted(dict(rows).items())
+    await store.close()
+
+
+async def test_one_bad_row_among_many_is_the_only_one_missing(place: Place) -> None:
+    store = await _store(place)
+    put = "INSERT INTO things VALUES (?, ?)"
+    rows = [("twice", 0) if number in (20, 40) else (f"n{number}", number) for number in range(60)]
+    results = await asyncio.gather(*(store.write((put, row)) for row in rows), return_exceptions=True)
+    assert [number for number, result in enumerate(results) if result is not None] == [40]
+    assert await store.read("SELECT count(*) FROM things") == [(59,)]
+    await store.close()
+
+
 async def test_changes_do_not_overwrite_each_other(place: Place) -> None:
     store = await _store(place)
     await store.write(("INSERT INTO things VALUES ('n', 0)", ()))
