@@ -24,6 +24,7 @@ class Lanes(httpx2.AsyncBaseTransport):
 
     def __init__(self) -> None:
         self._free = asyncio.Semaphore(LANES)
+        self._lanes: set[httpx2.AsyncHTTPTransport] = set()
         self._idle: deque[tuple[float, httpx2.AsyncHTTPTransport]] = deque()
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -41,9 +42,10 @@ class Lanes(httpx2.AsyncBaseTransport):
         return response
 
     async def aclose(self) -> None:
-        """Close the connections that nobody uses; the others close with their answers."""
-        while self._idle:
-            await self._idle.popleft()[1].aclose()
+        """Close every connection, also those whose answers nobody has read to the end."""
+        self._idle.clear()
+        while self._lanes:
+            await self._lanes.pop().aclose()
 
     async def _turn(self, seconds: float | None) -> None:
         try:
@@ -55,10 +57,15 @@ class Lanes(httpx2.AsyncBaseTransport):
     async def _sweep(self) -> None:
         """Close what has been idle for too long: a burst leaves many connections behind."""
         while self._idle and self._idle[0][0] < time.monotonic() - IDLE_SECONDS:
-            await self._idle.popleft()[1].aclose()
+            lane = self._idle.popleft()[1]
+            self._lanes.discard(lane)
+            await lane.aclose()
 
     def _take(self) -> httpx2.AsyncHTTPTransport:
-        return self._idle.pop()[1] if self._idle else httpx2.AsyncHTTPTransport(verify=_trusted(), limits=_ONE, retries=1)
+        if self._idle:
+            return self._idle.pop()[1]
+        self._lanes.add(lane := httpx2.AsyncHTTPTransport(verify=_trusted(), limits=_ONE, retries=1))
+        return lane
 
     def _give_back(self, lane: httpx2.AsyncHTTPTransport) -> None:
         self._idle.append((time.monotonic(), lane))

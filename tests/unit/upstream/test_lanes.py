@@ -137,3 +137,13 @@ async def test_who_gives_up_leaves_his_lane_to_others(monkeypatch: pytest.Monkey
         await asyncio.gather(asked, return_exceptions=True)
         server.may_answer.set()
         assert await ask() == "002"
+
+
+async def test_closing_ends_also_what_is_half_read() -> None:
+    async with serving() as (server, ask):
+        server.may_answer.clear()
+        asked = asyncio.create_task(ask())
+        await until(lambda: server.waiting == 1)
+    server.may_answer.set()  # what it says now is heard by nobody
+    await until(lambda: server.open == 0)
+    await asyncio.gather(asked, return_exceptions=True)
