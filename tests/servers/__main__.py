@@ -12,7 +12,7 @@ import venv
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.servers import CLIENTS, HOME_ASSISTANT, NODE, NODE_24, PYTHON, TOOLS, chromium, node_command, postgres, prometheus
+from tests.servers import CLIENTS, HOME_ASSISTANT, NODE, NODE_24, PYTHON, TOOLS, chromium, node_command, oci, postgres, prometheus
 
 
 def main() -> None:
@@ -27,6 +27,7 @@ def main() -> None:
     _package("postgresql", postgres.programs)
     _package("chromium", chromium.program)
     prometheus.fetch()
+    oci.fetch()
     print(f"tool servers are ready in {TOOLS}")
 
 

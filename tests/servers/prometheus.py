@@ -1,10 +1,10 @@
 """The linter of Prometheus, from the distribution's package, unpacked into `.tools`: nothing is installed or started."""
 
 import shutil
-import subprocess
 from pathlib import Path
 
 from tests.servers import TOOLS
+from tests.servers.debian import unpack
 
 HOME = TOOLS / "prometheus"
 
@@ -22,8 +22,4 @@ def fetch() -> None:
     try:
         promtool()
     except FileNotFoundError:
-        HOME.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["apt-get", "download", "prometheus"], cwd=HOME, check=True, timeout=600)
-        (package,) = HOME.glob("prometheus_*.deb")
-        subprocess.run(["dpkg-deb", "-x", package.name, "."], cwd=HOME, check=True, timeout=600)
-        package.unlink()
+        unpack("prometheus", HOME)
