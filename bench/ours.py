@@ -6,6 +6,7 @@ import inspect
 import json
 import os
 import platform
+import statistics
 import tempfile
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
@@ -143,6 +144,15 @@ async def timed(
     return times
 
 
+async def in_turns(count: int, *each: Opened) -> list[list[float]]:
+    """Seconds of ``count`` fresh runs of each, one after another, so that the machine's mood is the same for all."""
+    times: list[list[float]] = [[] for _ in each]
+    for _ in range(count):
+        for at, own in zip(each, times, strict=True):
+            own += await timed(1, lambda at=at: at.bare(PRINT), at.filled, warm_up=0)
+    return times
+
+
 def pandas_options() -> dict[str, Any]:
     """Settings under which programs have pandas, imported already."""
     if not PACKAGES.is_dir():
@@ -206,8 +216,10 @@ class Measuring:
             self._times("fork_session", "ms", times)
 
     async def fresh_pandas(self) -> None:
-        async with opened(**pandas_options()) as at:
-            self._times("fresh_pandas", "ms", await timed(self._count(300, 30), lambda: at.bare(PRINT), at.filled))
+        async with opened() as plain, opened(**pandas_options()) as pandas:
+            times = await in_turns(self._count(300, 30), plain, pandas)
+        self._times("fresh_pandas", "ms", times[1])
+        self._value("pandas_ratio", "x", statistics.median(times[1]) / statistics.median(times[0]), n=len(times[1]))
 
     async def use_pandas(self) -> None:
         async with opened(**pandas_options()) as at:
@@ -317,7 +329,14 @@ class Measuring:
             self._value("snippets", "of 32", passed, n=len(each), each=each)
 
 
-FAMILIES = {"crowd_p99": "crowd", "crowd_errors": "crowd", "crowd_shift": "crowd", "child_mb": "memory", "runtime_mb": "memory"}
+FAMILIES = {
+    "pandas_ratio": "fresh_pandas",
+    "crowd_p99": "crowd",
+    "crowd_errors": "crowd",
+    "crowd_shift": "crowd",
+    "child_mb": "memory",
+    "runtime_mb": "memory",
+}
 """Figures that one measurement yields together."""
 
 
