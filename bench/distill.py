@@ -104,7 +104,7 @@ def _embed_pieces(model: Path, count: int) -> Any:
 def _split(texts: list[str], pieces: list[str]) -> list[list[int]]:
     """The texts as search itself would read them."""
     sys.path.insert(0, str(ROOT / "src"))
-    from gristmill.catalog.pieces import split_word
+    from gristmill.catalog.vectors import split_word
     from gristmill.catalog.words import words
 
     number = {piece: i for i, piece in enumerate(pieces)}
@@ -112,7 +112,7 @@ def _split(texts: list[str], pieces: list[str]) -> list[list[int]]:
     for text in texts:
         for word in words(text):
             if word not in known:
-                known[word] = split_word(number.get, word)
+                known[word] = split_word(number, word)
     return [[piece for word in words(text) for piece in known[word]] for text in texts]
 
 

@@ -3,7 +3,7 @@
 import difflib
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Self
 
@@ -60,11 +60,10 @@ class Catalog:
         return cls(version=version, tools=kept, hashes=hashes, left_out=tuple(left_out))
 
     @classmethod
-    def part(
-        cls, hashes: Mapping[str, str], tools: Mapping[str, Tool], modules: Mapping[str, str], functions: Mapping[str, str]
-    ) -> Self:
+    def part(cls, tools: Sequence[Tool], modules: Mapping[str, str], functions: Mapping[str, str]) -> Self:
         """Some tools of a snapshot, under the names that were settled in the whole of it."""
-        made = cls(version="", tools=tools, hashes=hashes)
+        hashes = {tool.key: definition_hash(tool) for tool in tools}
+        made = cls(version="", tools={tool.key: tool for tool in tools}, hashes=hashes)
         vars(made).update(modules=modules, functions=functions)  # where `cached_property` looks first
         return made
 

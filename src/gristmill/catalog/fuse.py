@@ -5,7 +5,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gristmill.catalog.weights import DECIMALS, FLAT, MEANING_WEIGHT, SURE_FROM
+MEANING_WEIGHT = (1.2, 2.2)
+"""How much meaning counts against words when the words are sure of a tool, and when they are not."""
+SURE_FROM = (6.0, 12.0)
+"""By how many standard deviations the best lexical match stands out: unsure below the first, sure above the second."""
+FLAT = 1e-6
+"""Scores that spread less than this are no opinion."""
+DECIMALS = 4
+"""Scores are rounded to these: sums of the same numbers in another order may differ in the last bit, and ties must be ties."""
 
 Floats = NDArray[np.float64]
 Scores = NDArray[np.floating[Any]]

@@ -1,63 +1,81 @@
-"""An index on disk as arrays, valid only for the definitions it was made from. Never a pickle."""
+"""An index on disk, valid only for the definitions it was made from: a header, then the arrays as in memory. Never a pickle."""
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gristmill.catalog.index_bytes import Stretch, read_stretches, write_stretches
 from gristmill.model import Tool
 
-FORMAT = 2
+FORMAT = 3
 """Raised when the arrays, their meaning or the word table change; older files are then built anew."""
+
+_MAGIC = b"gristmill index\n"
+_SIZE = 8  # bytes that hold the length of the header
 
 Arrays = Mapping[str, NDArray[Any]]
 
 
-def definition_hash(tools: Sequence[Tool], kind: str) -> bytes:
+def definition_hash(tools: Sequence[Tool], kind: str) -> str:
     """What an index depends on: the definitions in their order, the kind of ranker, the format."""
     digest = hashlib.sha256(f"{FORMAT} {kind}".encode())
     for tool in tools:
         definition = (tool.server, tool.name, tool.title, tool.description, tool.input_schema)
         digest.update(json.dumps(definition, default=str).encode())
-    return digest.digest()
+    return digest.hexdigest()
 
 
-def write_index(path: Path, key: bytes, parts: Mapping[str, Arrays]) -> None:
-    """Keep every array of every part.
+def write_index(path: Path, made_from: str, parts: Mapping[str, Arrays]) -> None:
+    """Keep every array of every part: written beside ``path`` and moved there, so that a reader never sees half a file.
 
     Raises:
         ValueError: an array of Python objects, which no file of ours holds.
     """
-    stretches = {f"{part}.{name}": _stretch(array) for part, state in parts.items() for name, array in state.items()}
-    write_stretches(path, key, stretches)
+    from tempfile import NamedTemporaryFile  # who only reads does without
+
+    arrays = {f"{part}.{name}": array for part, state in parts.items() for name, array in state.items()}
+    rows = {name: [_kind(array.dtype), array.shape, array.nbytes] for name, array in arrays.items()}
+    header = json.dumps({"made_from": made_from, "arrays": rows}, separators=(",", ":")).encode()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+        file.write(_MAGIC + len(header).to_bytes(_SIZE, "little") + header)
+        for array in arrays.values():
+            file.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+    os.replace(file.name, path)
 
 
-def read_index(path: Path, key: bytes) -> dict[str, dict[str, NDArray[Any]]] | None:
-    """The parts saved under ``key``, or nothing: a missing, torn, foreign or outdated file all mean building anew."""
+def read_index(path: Path, made_from: str) -> dict[str, dict[str, NDArray[Any]]] | None:
+    """The parts made from just these definitions, or nothing: a missing, torn, foreign or outdated file all mean building anew."""
     parts: dict[str, dict[str, NDArray[Any]]] = {}
     try:
-        for name, stretch in (read_stretches(path, key) or {}).items():
+        whole = memoryview(path.read_bytes())
+        start = len(_MAGIC) + _SIZE
+        at = start + int.from_bytes(whole[len(_MAGIC) : start], "little")
+        header: dict[str, Any] = json.loads(bytes(whole[start:at]))
+        if bytes(whole[: len(_MAGIC)]) != _MAGIC or header["made_from"] != made_from:
+            return None
+        for name, (kind, shape, size) in cast("dict[str, tuple[Any, list[int], int]]", header["arrays"]).items():
             part, _, array = name.partition(".")
-            parts.setdefault(part, {})[array] = np.frombuffer(stretch.content, _dtype(stretch.kind)).reshape(stretch.shape)
-    except (ValueError, TypeError):
+            parts.setdefault(part, {})[array] = np.frombuffer(whole[at : at + size], _dtype(kind)).reshape(shape)
+            at += size
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
-    return parts or None
+    return parts if at == len(whole) else None
 
 
-def _stretch(array: NDArray[Any]) -> Stretch:
-    if array.dtype.hasobject:
+def _kind(dtype: np.dtype[Any]) -> Any:
+    if dtype.hasobject:
         raise ValueError("an index holds numbers, not objects")
-    kind = array.dtype.descr if array.dtype.names else array.dtype.str
-    return Stretch(kind=kind, shape=array.shape, content=np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+    return dtype.descr if dtype.names else dtype.str
 
 
 def _dtype(kind: str | list[list[Any]]) -> np.dtype[Any]:
-    """The reverse of what a header says; JSON knows no tuples."""
+    """The reverse of `_kind`; JSON knows no tuples."""
     if isinstance(kind, str):
         return np.dtype(kind)
     return np.dtype([(name, form, *map(tuple, shape)) for name, form, *shape in kind])

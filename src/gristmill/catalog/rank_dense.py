@@ -1,7 +1,7 @@
 """Ranking by meaning: the cosine between a question and a tool in the static word table.
 
-Vectors are rounded to whole steps so coarse that every sum of products is exact: the order of adding up cannot matter, equal
-tools are equal, and `plain` comes to the same numbers without arrays.
+Vectors are rounded to whole steps so coarse that every sum of products is exact: the order of adding up cannot matter, and equal
+tools are equal.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,10 +12,13 @@ from numpy.typing import NDArray
 
 from gristmill.catalog.rank_lexical import fields
 from gristmill.catalog.vectors import Floats, shipped
-from gristmill.catalog.weights import LARGE, QUERY_STEPS, TOOL_STEPS
 from gristmill.model import Tool
 from gristmill.values import dataclass
 
+TOOL_STEPS, QUERY_STEPS = 1 << 12, 1 << 11
+"""Steps of a vector's numbers. Products have 2**23 steps and vectors length one, so sums stay below the 2**24 of a float32."""
+LARGE = 10_000
+"""From this many tools on, all are compared in the leading dimensions and only the best of them in all dimensions."""
 LEADING = 64
 """The table's dimensions are sorted by how much they tell apart; these first ones hold most of it."""
 REFINED = 1_000
@@ -51,12 +54,12 @@ class DenseRanker:
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Everything as arrays, for the index file."""
-        return {"columns": np.ascontiguousarray(self.tools.T)}  # as `plain` reads them
+        return {"tools": self.tools}
 
     @classmethod
     def restore(cls, state: Mapping[str, NDArray[Any]]) -> Self:
         """The ranker whose ``state`` this was."""
-        return cls._of(np.ascontiguousarray(state["columns"].T))
+        return cls._of(state["tools"])
 
     @classmethod
     def _of(cls, tools: NDArray[np.int16]) -> Self:

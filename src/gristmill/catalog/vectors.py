@@ -5,18 +5,20 @@ The table was distilled from all-MiniLM-L6-v2 by ``bench/distill.py``; see ``sta
 
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
+from itertools import count
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gristmill.catalog.pieces import FOLDER, numbered, read_pieces, split_word
 from gristmill.catalog.words import words
 from gristmill.values import dataclass
 
+FOLDER = Path(__file__).parent / "static"
+_LONGEST_PIECE = 18  # letters, in the vocabulary
+
 Floats = NDArray[np.float64]
-"""As exact as Python's own numbers: `plain` adds up the same rows and must come to the same sums."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,8 +31,9 @@ class Vectors:
     @classmethod
     def read(cls, folder: Path = FOLDER) -> Self:
         """Map the table; pages are read when a word first needs them."""
+        pieces = (folder / "pieces.txt").read_text(encoding="utf-8").split("\n")
         mapped = np.load(folder / "vectors.npy", mmap_mode="r")
-        return cls(pieces=numbered(read_pieces(folder)), rows=np.asarray(mapped))
+        return cls(pieces=dict(zip(pieces, count())), rows=np.asarray(mapped))
 
     @property
     def width(self) -> int:
@@ -56,4 +59,19 @@ def shipped() -> Vectors:
 
 @lru_cache(maxsize=65_536)
 def _pieces(vectors: Vectors, word: str) -> tuple[int, ...]:
-    return split_word(vectors.pieces.get, word)
+    return split_word(vectors.pieces, word)
+
+
+def split_word(pieces: Mapping[str, int], word: str) -> tuple[int, ...]:
+    """The rows of a word's pieces: a greedy split, as the model's own tokenizer does it; nothing if a part is unknown."""
+    found: list[int] = []
+    start = 0
+    while start < len(word):
+        prefix = "##" if start else ""
+        longest = min(len(word), start + _LONGEST_PIECE)
+        end = next((end for end in range(longest, start, -1) if prefix + word[start:end] in pieces), None)
+        if end is None:
+            return ()
+        found.append(pieces[prefix + word[start:end]])
+        start = end
+    return tuple(found)

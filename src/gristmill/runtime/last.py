@@ -1,7 +1,7 @@
 """The catalogue of the last search on disk, as a search that starts cold reads it: names at once, definitions when shown.
 
 It is believed only for exactly the configuration it was made with, and only as long as nothing it was made from has changed;
-else whoever asks opens the whole house, which keeps a new one (`last_keep`). Light: no validation, no arrays, no event loop.
+else whoever asks opens the whole house, which keeps a new one (`last_keep`). Light: no validation, no event loop.
 """
 
 import hashlib
@@ -9,15 +9,16 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from gristmill.catalog.index_bytes import read_stretches
-from gristmill.catalog.plain import PlainIndex
 from gristmill.config_read import default_state_dir
 from gristmill.model import Tool
 from gristmill.values import dataclass
 
-FORMAT = 1
+if TYPE_CHECKING:
+    from gristmill.catalog.search import Index
+
+FORMAT = 2
 """Raised when what is kept means something else; older files are then made anew."""
 INDEXES, KNOWN, PINS = "catalog", "known", "known/pins.json"
 
@@ -27,34 +28,28 @@ Stamp = tuple[str, int, int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Last:
-    """The catalogue of the last search. The tools of a server stand side by side."""
+    """The catalogue of the last search; ``last[place]`` is the tool at that place, read when it is asked for."""
 
     state: Path
-    keys: Sequence[str]
-    functions: Sequence[str]
     modules: Mapping[str, str]
-    counts: Mapping[str, int]
-    """How many tools each server has, in their order."""
+    functions: Mapping[str, str]
+    """By key, in the order of the places."""
     marks: Mapping[str, str]
-    index: PlainIndex
     learn_results: bool
     learn_from_use: bool
+    index_name: str
+    made_from: str
     lines: memoryview
     ends: Sequence[int]
 
-    def tool(self, place: int) -> tuple[Tool, str]:
-        """The tool at that place, and the hash of its definition."""
-        line = json.loads(bytes(self.lines[self.ends[place - 1] if place else 0 : self.ends[place]]))
-        return Tool(**line["tool"]), line["hash"]
+    def __getitem__(self, place: int) -> Tool:
+        return Tool(**json.loads(bytes(self.lines[self.ends[place - 1] if place else 0 : self.ends[place]])))
 
-    def places(self, server: str | None) -> range | None:
-        """Where the tools of ``server`` stand, or all; nothing for a server that has none."""
-        first = 0
-        for name, count in self.counts.items():
-            if name == server:
-                return range(first, first + count)
-            first += count
-        return range(first) if server is None else None
+    def index(self) -> "Index | None":
+        """The index over these tools, or nothing if it is gone."""
+        from gristmill.catalog.search import Index  # its arrays take longer to load than all else: only who searches pays
+
+        return Index.read(self.state / INDEXES / self.index_name, self.made_from, list(self.functions), self)
 
 
 def key_of(tree: Mapping[str, Any], version: str) -> str:
@@ -98,23 +93,11 @@ def read_last(tree: Mapping[str, Any], version: str) -> Last | None:
         head: dict[str, Any] = json.loads(whole[:at])
         if head["key"] != key or not _unchanged(state, head["stamps"]):
             return None
-        index = _index(state, head)
-        return _last(state, head, memoryview(whole)[at:], index) if index else None
+        last = Last(state=state, lines=memoryview(whole)[at:], **head["last"])
+        return last if len(last.functions) == len(last.ends) and last.ends[-1] == len(last.lines) else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None  # missing, torn or foreign
 
 
 def _unchanged(state: Path, kept: Sequence[Sequence[Any]]) -> bool:
     return stamps(state, [str(each[0]) for each in kept]) == [tuple(each) for each in kept]
-
-
-def _index(state: Path, head: Mapping[str, Any]) -> PlainIndex | None:
-    stretches = read_stretches(state / INDEXES / str(head["index"]), bytes.fromhex(head["index_key"]))
-    return PlainIndex.of(head["keys"], stretches) if stretches else None
-
-
-def _last(state: Path, head: Mapping[str, Any], lines: memoryview, index: PlainIndex) -> Last | None:
-    names = ("keys", "functions", "modules", "counts", "marks", "learn_results", "learn_from_use", "ends")
-    last = Last(state=state, index=index, lines=lines, **{name: head[name] for name in names})
-    sizes = {len(last.keys), len(last.functions), len(last.ends), sum(last.counts.values())}
-    return last if len(sizes) == 1 and last.ends[-1] == len(lines) else None

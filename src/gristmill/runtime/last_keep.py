@@ -6,10 +6,10 @@ What is kept must be what the files say, not what this process once read: each f
 import asyncio
 import json
 import logging
+from itertools import accumulate
 from typing import Any
 
-from gristmill.catalog.catalog import Catalog, definition
-from gristmill.catalog.index_file import definition_hash
+from gristmill.catalog.catalog import definition
 from gristmill.catalog.pins import changes, load_pins
 from gristmill.config import Config
 from gristmill.runtime.kept_json import write_whole
@@ -44,8 +44,8 @@ async def keep_last(config: Config, key: str, upstreams: Upstreams, library: Lib
 
 
 def _write(config: Config, key: str, stamped: list[Stamp], searchable: Searchable) -> None:
-    lines = [_line(searchable.catalog, tool_key) for tool_key in searchable.catalog.tools]
-    head = _head(config, searchable, lines) | {"key": key, "stamps": stamped}
+    lines = [json.dumps(definition(tool), separators=(",", ":")).encode("ascii") for tool in searchable.catalog]
+    head = {"key": key, "stamps": stamped, "last": _last(config, searchable, lines)}
     path = path_of(config.state_dir, key)
     try:
         write_whole(path, [json.dumps(head, separators=(",", ":")).encode("ascii"), b"\n", *lines])
@@ -54,24 +54,16 @@ def _write(config: Config, key: str, stamped: list[Stamp], searchable: Searchabl
         log.warning("the catalogue is not kept for the next search: %s", error.strerror)
 
 
-def _line(catalog: Catalog, key: str) -> bytes:
-    line = {"hash": catalog.hashes[key], "tool": definition(catalog.tools[key])}
-    return json.dumps(line, separators=(",", ":")).encode("ascii")
-
-
-def _head(config: Config, searchable: Searchable, lines: list[bytes]) -> dict[str, Any]:
-    catalog, ends = searchable.catalog, list[int]()
-    for line in lines:
-        ends.append(len(line) + (ends[-1] if ends else 0))
+def _last(config: Config, searchable: Searchable, lines: list[bytes]) -> dict[str, Any]:
+    """What a `Last` is made of, but for the lines themselves."""
+    catalog = searchable.catalog
     return {
-        "index": index_name(catalog),
-        "index_key": definition_hash(tuple(catalog), searchable.index.kind).hex(),
-        "keys": list(catalog.tools),
-        "functions": [catalog.functions[key] for key in catalog.tools],
         "modules": dict(catalog.modules),
-        "counts": {server: len(catalog.of_server(server)) for server in catalog.modules},
+        "functions": {key: catalog.functions[key] for key in catalog.tools},
         "marks": dict(searchable.marks),
         "learn_results": config.catalog.learn_results,
         "learn_from_use": config.catalog.learn_from_use,
-        "ends": ends,
+        "index_name": index_name(catalog),
+        "made_from": searchable.index.made_from,
+        "ends": list(accumulate(len(line) for line in lines)),
     }

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from gristmill.catalog.catalog import Catalog
-from gristmill.catalog.found import BUDGET_TOKENS, DetailLevel, Hit
+from gristmill.catalog.found import BUDGET_TOKENS, DetailLevel
 from gristmill.catalog.loose import mapping
 from gristmill.catalog.outline import python_text, typescript_text
 from gristmill.catalog.render import bytes_per_three, render
@@ -29,13 +29,13 @@ def search_last(
 ) -> Found | None:
     """What ``Discovery.search`` would answer, or nothing where only the whole house can tell."""
     last = _last(config, version)
-    places = last.places(server) if last else None
-    if last is None or places is None or _has_skills(last.state):
+    index = last.index() if last and not _has_skills(last.state) else None
+    if last is None or index is None or server not in (None, *index.servers):
         return None
     habits = Habits.from_json(read_json(last.state / KNOWN / "habits.json")) if last.learn_from_use else None
-    found = last.index.search(query, min(limit, MOST_HITS), places, habits)
-    catalog, learned = _part(last, [place for place, _ in found])
-    hits = tuple(Hit(tool=catalog.tools[last.keys[place]], score=score) for place, score in found)
+    hits = tuple(index.search(query, min(limit, MOST_HITS), server=server, habits=habits))
+    catalog = Catalog.part([hit.tool for hit in hits], last.modules, last.functions)
+    learned = _learned(last, catalog.hashes)
     writing = writing_of(catalog, last.marks, learned, bytes_per_three)
     text = render(hits, detail_level=detail_level, budget_tokens=min(budget_tokens, MOST_TOKENS), writing=writing)
     return Found(query=query, hits=hits, text=text)
@@ -47,11 +47,13 @@ def describe_last(
     """What ``Discovery.describe`` would answer, or nothing where only the whole house can tell: names to guess, or warnings."""
     last = _last(config, version)
     asked = list(keys)[:MOST_KEYS]
-    if last is None or not set(asked) <= set(last.keys) or not last.marks.keys().isdisjoint(asked):
+    if last is None or not last.functions.keys() >= set(asked) or not last.marks.keys().isdisjoint(asked):
         return None
-    catalog, learned = _part(last, [last.keys.index(key) for key in asked])
+    places = {key: place for place, key in enumerate(last.functions)}
+    tools = tuple(last[places[key]] for key in asked)
+    catalog = Catalog.part(tools, last.modules, last.functions)
+    learned = _learned(last, catalog.hashes)
     write = typescript_text if language == "typescript" else python_text
-    tools = tuple(catalog.tools[key] for key in asked)
     return Described(tools=tools, text="\n\n\n".join(write(catalog, tool, learned.get(tool.key)).rstrip() for tool in tools))
 
 
@@ -60,14 +62,6 @@ def _last(config: Path | None, version: str) -> Last | None:
         return read_last(read_tree(config), version)
     except ConfigError:
         return None  # whoever opens the house says what is wrong
-
-
-def _part(last: Last, places: Sequence[int]) -> tuple[Catalog, dict[str, LearnedResult]]:
-    """The tools at these places, under the names they have in the whole catalogue, and what was learned about them."""
-    tools = {last.keys[place]: last.tool(place) for place in places}
-    hashes = {key: seen for key, (_, seen) in tools.items()}
-    functions = {last.keys[place]: last.functions[place] for place in places}
-    return Catalog.part(hashes, {key: tool for key, (tool, _) in tools.items()}, last.modules, functions), _learned(last, hashes)
 
 
 def _learned(last: Last, hashes: Mapping[str, str]) -> dict[str, LearnedResult]:

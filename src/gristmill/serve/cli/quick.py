@@ -18,6 +18,7 @@ def answered(arguments: Sequence[str]) -> bool:
     if asked is None or "_GRISTMILL_COMPLETE" in os.environ:
         return False
     json = asked.pop("json", False)
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # to start threads for its sums takes longer than one question
     asked.pop("wait", None)  # for servers that nobody knows yet: then the last catalogue cannot tell
     from gristmill.runtime.last_search import describe_last, search_last
     from gristmill.serve.cli.found import print_described, print_found
