@@ -9,10 +9,9 @@ def main() -> None:
     """Hand over to the door, for questions about tools to its quick side first."""
     with loading():
         if sys.argv[1:2] in (["search"], ["describe"]):
-            from gristmill.serve.cli.quick import main as answered
+            from gristmill.serve.cli.quick import main as answer
 
-            if answered():
-                return
+            answer()  # and end, where the last catalogue can tell
         from gristmill.serve.cli.app import main as run  # heavy only where it is needed
     run()
 

@@ -52,9 +52,12 @@ def tools_of(server: str, words: str = "of a customer") -> tuple[Tool, ...]:
     )
 
 
-def clean(server: str) -> tuple[Tool, ...]:
+def know_clean_tools(here: Path) -> None:
     """The same tools without what is suspicious in them."""
-    return tuple(replace(tool, description=tool.description.strip("\u200b")) for tool in tools_of(server))
+    for name in SERVERS:
+        remember({name: tuple(replace(tool, description=tool.description.strip("\u200b")) for tool in tools_of(name))})
+    (here / "state" / "known" / "pins.json").unlink()
+    full("invoice")
 
 
 @pytest.fixture
@@ -109,9 +112,7 @@ def test_the_answer_is_the_same_to_the_letter(here: Path, capsys: pytest.Capture
     [["crm.get_invoice"], ["files.read-file", "crm.get_class", "files.read-file"], ["crm.get_order", "--language", "typescript"]],
 )
 def test_a_description_is_the_same_to_the_letter(here: Path, capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
-    remember({name: clean(name) for name in SERVERS})
-    (here / "state" / "known" / "pins.json").unlink()
-    full("invoice")
+    know_clean_tools(here)
     for form in ([], ["--json"]):
         wanted = CliRunner().invoke(app, ["describe", *arguments, *form]).stdout
         assert answered(["describe", *arguments, *form])
@@ -125,14 +126,22 @@ def test_warnings_and_names_to_guess_are_left_to_the_whole_house(here: Path, cap
     assert capsys.readouterr().out == ""
 
 
-def test_it_loads_neither_validation_nor_an_event_loop(here: Path) -> None:
+def test_the_process_prints_all_of_it_and_ends_well(here: Path) -> None:
+    command = [sys.executable, "-m", "gristmill", "search", "customer", "--limit", "50", "--json"]
+    done = subprocess.run(command, cwd=here, capture_output=True, text=True, timeout=60, check=True)
+    assert (done.stdout, done.stderr) == (full(*command[4:]), "")
+
+
+@pytest.mark.parametrize(("arguments", "needed"), [(["search", "invoice"], "['numpy']"), (["describe", "crm.get_class"], "[]")])
+def test_it_loads_neither_validation_nor_an_event_loop(here: Path, arguments: list[str], needed: str) -> None:
+    know_clean_tools(here)
+    heavy = ("numpy", "pydantic", "typer", "rich", "asyncio", "anyio", "msgspec", "sqlite3")
     program = (
-        "import sys; from gristmill.__main__ import main; sys.argv = ['gristmill', 'search', 'invoice']; main()\n"
-        "print([name for name in ('pydantic', 'typer', 'rich', 'asyncio', 'anyio', 'msgspec', 'sqlite3') if name in sys.modules])"
+        f"import sys; from gristmill.serve.cli.quick import answered; assert answered({arguments})\n"
+        f"print([name for name in {heavy} if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=here, capture_output=True, text=True, timeout=60, check=True)
-    *said, loaded = done.stdout.splitlines()
-    assert ("from servers import" in said[0], loaded) == (True, "[]")
+    assert done.stdout.splitlines()[-1] == needed
 
 
 def quick(query: str = "invoice", **how: Any) -> list[str] | None:

@@ -50,7 +50,7 @@ def write_index(path: Path, made_from: str, parts: Mapping[str, Arrays]) -> None
 
 
 def read_index(path: Path, made_from: str) -> dict[str, dict[str, NDArray[Any]]] | None:
-    """The parts made from just these definitions, or nothing: a missing, torn, foreign or outdated file all mean building anew."""
+    """The parts made from just these definitions, or nothing: a missing, torn, foreign or outdated file means building anew."""
     parts: dict[str, dict[str, NDArray[Any]]] = {}
     try:
         whole = memoryview(path.read_bytes())
