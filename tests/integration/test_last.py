@@ -279,6 +279,17 @@ def test_a_torn_or_foreign_file_is_not_believed(here: Path, content: bytes) -> N
     assert quick()
 
 
+def test_without_its_index_the_whole_house_answers_and_makes_it_anew(here: Path) -> None:
+    (index,) = (here / "state" / "catalog").glob("index-*")
+    whole = index.read_bytes()
+    for wrong in (b"", whole[:-1], whole.replace(b'"made_from":"', b'"made_from":"x')):
+        index.write_bytes(wrong)
+        assert quick() is None
+    full("invoice")
+    assert quick()
+    assert index.read_bytes() == whole
+
+
 def test_what_another_process_changed_meanwhile_is_not_kept_as_ours(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     change_definitions(here, monkeypatch)
     stale = {name: load(here / "state" / "upstreams", name, load_config().servers[name]) for name in SERVERS}
