@@ -282,7 +282,7 @@ def test_a_torn_or_foreign_file_is_not_believed(here: Path, content: bytes) -> N
 def test_without_its_index_the_whole_house_answers_and_makes_it_anew(here: Path) -> None:
     (index,) = (here / "state" / "catalog").glob("index-*")
     whole = index.read_bytes()
-    for wrong in (b"", whole[:-1], whole.replace(b'"made_from":"', b'"made_from":"x')):
+    for wrong in (b"", whole[:-1], whole + b"x", whole.replace(b'"made_from":"', b'"made_from":"x')):
         index.write_bytes(wrong)
         assert quick() is None
     full("invoice")

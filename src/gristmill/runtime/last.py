@@ -95,7 +95,7 @@ def read_last(tree: Mapping[str, Any], version: str) -> Last | None:
             return None
         last = Last(state=state, lines=memoryview(whole)[at:], **head["last"])
         return last if len(last.functions) == len(last.ends) and last.ends[-1] == len(last.lines) else None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None  # missing, torn or foreign
 
 
