@@ -74,8 +74,10 @@ class Vault:
     def placeholders(self, entries: list[str]) -> list[str]:
         """What stands for each of ``entries``, which are a kind, a gap and a value; the same each time."""
         known = self._placeholders
-        fresh = [entry for entry in dict.fromkeys(entries) if entry not in known]
-        made = self._make(fresh)
+        fresh = dict.fromkeys(entries)
+        if not known.keys().isdisjoint(fresh):
+            fresh = dict.fromkeys(entry for entry in fresh if entry not in known)
+        made = self._make(list(fresh))
         if len(made) == len(entries):
             return made
         by_entry = dict(zip(fresh, made, strict=True))
@@ -112,20 +114,29 @@ class Vault:
 
     def _make(self, fresh: list[str]) -> list[str]:
         """New placeholders. A full vault still masks, but no longer gives back: rather a lost value than one in the open."""
-        made: list[str] = []
-        entries, known, most, on_new = self._entries, self._placeholders, self._most, self._on_new
-        for entry, letters in zip(fresh, self._letters(fresh), strict=True):
-            kind = entry[: entry.index(GAP)]
-            placeholder = f"<{kind}_{letters}>"
-            if placeholder in entries:
-                placeholder = self._made_again(kind, entry)
-            made.append(placeholder)
-            if kind != CREDENTIAL and len(entries) < most:
-                entries[placeholder] = entry
-                known[entry] = placeholder
-                if on_new:
-                    on_new(placeholder, _value_of(entry), kind)
+        kinds = [entry[: entry.index(GAP)] for entry in fresh]
+        made = [f"<{kind}_{letters}>" for kind, letters in zip(kinds, self._letters(fresh), strict=True)]
+        if self._can_keep_all(made, kinds):  # a thousand values at once rather than a thousand times one
+            self._keep(made, fresh)
+            return made
+        for at, (kind, entry) in enumerate(zip(kinds, fresh, strict=True)):
+            if made[at] in self._entries:
+                made[at] = self._made_again(kind, entry)
+            if kind != CREDENTIAL and len(self._entries) < self._most:
+                self._keep([made[at]], [entry])
         return made
+
+    def _can_keep_all(self, made: list[str], kinds: list[str]) -> bool:
+        """Whether there is room, none is the gateway's own and no two values have the same placeholder."""
+        has_room = len(self._entries) + len(made) <= self._most
+        return has_room and CREDENTIAL not in kinds and len(set(made)) == len(made) and self._entries.keys().isdisjoint(made)
+
+    def _keep(self, made: list[str], fresh: list[str]) -> None:
+        self._entries.update(zip(made, fresh, strict=True))
+        self._placeholders.update(zip(fresh, made, strict=True))
+        if self._on_new:
+            for placeholder, entry in zip(made, fresh, strict=True):
+                self._on_new(placeholder, _value_of(entry), _kind_of(placeholder))
 
     def _made_again(self, kind: str, entry: str) -> str:
         for attempt in range(1, _ATTEMPTS):
