@@ -1,5 +1,8 @@
 """Checksums of card and bank account numbers: what tells them from any other row of digits. Pure arithmetic."""
 
+from collections.abc import Iterable
+
+_SINGLE = bytes.maketrans(b"0123456789", bytes(range(10)))
 _DOUBLED = bytes.maketrans(b"0123456789", bytes((0, 2, 4, 6, 8, 1, 3, 5, 7, 9)))
 _ZERO = ord("0")
 _FIGURES = {ord(first) + number: str(10 + number) for first in "Aa" for number in range(26)} | {ord(" "): "", ord("-"): ""}
@@ -31,8 +34,12 @@ _IBAN_LENGTHS = {
 
 
 _ISSUERS = {
-    length: frozenset(f"{number:04}" for prefix in prefixes for number in range(int(f"{prefix:0<4}"), int(f"{prefix:9<4}") + 1))
-    for length, prefixes in _CARD_PREFIXES.items()
+    length: _MAESTRO.union(
+        f"{number:04}"
+        for prefix in _CARD_PREFIXES.get(length, ())
+        for number in range(int(f"{prefix:0<4}"), int(f"{prefix:9<4}") + 1)
+    )
+    for length in range(12, 20)
 }
 """The same as first four digits."""
 
@@ -45,9 +52,31 @@ def passes_luhn(digits: str) -> bool:
 
 def is_card(digits: str) -> bool:
     """Whether an issuer gives out numbers of that length and beginning, and the check digit is right."""
-    length, first = len(digits), digits[:4]
-    is_issued = first in _ISSUERS.get(length, ()) or (12 <= length <= 19 and first in _MAESTRO)
-    return is_issued and passes_luhn(digits) and digits.count(digits[0]) < length
+    length = len(digits)
+    return digits[:4] in _ISSUERS.get(length, ()) and passes_luhn(digits) and digits.count(digits[0]) < length
+
+
+def cards_among(numbers: Iterable[str]) -> list[str]:
+    """Those of which ``is_card`` is true. There may be very many: the check digits of all that are equally long are computed at once."""
+    issued: dict[int, list[str]] = {length: [] for length in _ISSUERS}
+    for number in numbers:
+        if number[:4] in _ISSUERS.get(len(number), ()):
+            issued[len(number)].append(number)
+    return [
+        number
+        for length, some in issued.items()
+        for number, total in zip(some, _luhn_totals(some, length), strict=True)
+        if total % 10 == 0 and number.count(number[0]) < length
+    ]
+
+
+def _luhn_totals(numbers: list[str], length: int) -> bytes:
+    """The sum of each number's digits, every second doubled. None is over 171: added up as bytes of one long number, none
+    carries over into its neighbour."""
+    digits = "".join(numbers).encode()
+    tables = (_SINGLE, _DOUBLED)
+    columns = (digits[at::length].translate(tables[(length - 1 - at) % 2]) for at in range(length))
+    return sum(int.from_bytes(column) for column in columns).to_bytes(len(numbers))
 
 
 def iban_length(country: str) -> int:

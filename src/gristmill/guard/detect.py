@@ -16,6 +16,7 @@ from gristmill.guard.find_custom import literal_finder, name_finder, pattern_fin
 from gristmill.guard.find_emails import email_finder
 from gristmill.guard.find_numbers import number_finder
 from gristmill.guard.find_secrets import secret_finder
+from gristmill.guard.find_whole import whole_finder
 from gristmill.guard.spans import CREDENTIAL, Found, merged
 from gristmill.values import dataclass
 
@@ -46,6 +47,8 @@ class Detector:
         self._kinds = wanted.kinds
         self.has_patterns = bool(wanted.patterns)
         self._finders = _finders(wanted)
+        self._find_literals = _literals(wanted)
+        self._find_whole = whole_finder(wanted.kinds)
         allowed = [f"(?:{translate(pattern)})" for pattern in wanted.allow]
         self._allowed = re.compile("|".join(allowed), re.IGNORECASE) if allowed else None
 
@@ -58,6 +61,12 @@ class Detector:
         if self._allowed and found:
             found = [span for span in found if span[2] == CREDENTIAL or not self._allowed.match(text[span[0] : span[1]])]
         return merged(found) if len(found) > 1 else found
+
+    def find_whole(self, texts: list[str], joined: str) -> Mapping[str, list[str]]:
+        """By kind, those of some texts that plainly are nothing but one finding; not always all. They are also given joined."""
+        if self._allowed or (self._find_literals and self._find_literals(joined)):
+            return {}  # what is allowed, and what must never come back, is for ``find`` to see
+        return self._find_whole(texts, joined)
 
     def finds(self, kind: str) -> bool:
         """Whether that kind is looked for."""
@@ -73,9 +82,8 @@ class Detector:
 
 def _finders(wanted: Findings) -> list[Callable[[str], Found]]:
     finders: list[Callable[[str], Found]] = []
-    literals = {spelling for literal in wanted.literals for spelling in _spellings(literal)}
-    if literals:
-        finders.append(literal_finder(literals))
+    if find_literals := _literals(wanted):
+        finders.append(find_literals)
     if wanted.kinds & {"email", "secret"}:
         finders.append(email_finder(wanted.kinds))
     if "secret" in wanted.kinds:
@@ -89,6 +97,11 @@ def _finders(wanted: Findings) -> list[Callable[[str], Found]]:
     if wanted.patterns:
         finders.append(pattern_finder(wanted.patterns))
     return finders
+
+
+def _literals(wanted: Findings) -> Callable[[str], Found] | None:
+    literals = {spelling for literal in wanted.literals for spelling in _spellings(literal)}
+    return literal_finder(literals) if literals else None
 
 
 def _spellings(literal: str) -> Iterable[str]:

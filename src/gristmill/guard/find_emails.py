@@ -18,7 +18,7 @@ _REPOSITORY, _PATH = ("git@", "git%40"), (":", "/")
 _NO_START = ".'%-"
 _CREDENTIALS = re.compile(r"://[^\s/@:\0]{0,128}:([^\s/@\0]{1,256})@")
 
-_FILES = frozenset(
+FILES = frozenset(
     "png jpg jpeg gif svg webp ico tgz gz js mjs css json html woff woff2 map txt xml yml yaml toml lock whl".split()
 )
 """Endings of ``icon@2x.png`` and ``left-pad@1.3.0.tgz``."""
@@ -49,7 +49,7 @@ def _addresses(text: str, ats: Iterable[re.Match[str]], passwords_end: Container
     for at in ats:
         middle, end = at.span()
         local = local_at(backwards, length - middle)
-        if local is None or middle in passwords_end or at[1].lower() in _FILES:
+        if local is None or middle in passwords_end or at[1].lower() in FILES:
             continue
         start = length - local.end()
         if text[start] in _NO_START:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable
 from functools import cache
 
-from gristmill.guard.checksums import iban_length, is_card, passes_mod_97
+from gristmill.guard.checksums import cards_among, iban_length, is_card, passes_mod_97
 from gristmill.guard.find_runs import GLUE, classed, find_countries, find_runs
 from gristmill.guard.spans import Found, Span
 
@@ -23,13 +23,13 @@ _CARD = re.compile(
 _JOINS, _GOES_ON = frozenset(".-"), frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_")
 _SSN = re.compile(rf"{_NOT_IN_WORD}(?!000|666|9)[0-9]{{3}}-(?!00)[0-9]{{2}}-(?!0000)[0-9]{{4}}{_WORD_ENDS}")
 
-_ABROAD = rf"""
+ABROAD = rf"""
     \+1[{GLUE}]{{0,2}}[2-9][0-9]{{2}}[{GLUE}]{{0,2}}[0-9]{{3}}[{GLUE}]{{0,2}}[0-9]{{4}}{_WORD_ENDS}
    |\+(?!1[{GLUE}]{{0,2}}[2-9])[1-9](?:[0-9]|(?![ ][0-9]{{4}}-[0-9]{{2}})[{GLUE}]{{1,3}}[0-9]){{7,14}}{_WORD_ENDS}
     """
 _PHONE = re.compile(
     rf"""
-    (?:{_ABROAD}
+    (?:{ABROAD}
       |(?<![0-9A-Za-z_.\-/+])(?<![0-9][ ])
        (?:(?:1[ .-]?)?\([2-9][0-9]{{2}}\)[ .-]{{0,2}}[2-9][0-9]{{2}}[ .-][0-9]{{4}}
          |(?:1[ .-])?[2-9][0-9]{{2}}(?P<glue>[ .-])[2-9][0-9]{{2}}(?P=glue)[0-9]{{4}}
@@ -42,14 +42,14 @@ _PHONE = re.compile(
 )
 """In turn: North America with +1, all the world with +, North America, 00 for +, France with dots, national numbers with a 0."""
 
-_PHONE_ABROAD = re.compile(_ABROAD, re.VERBOSE)
+_PHONE_ABROAD = re.compile(ABROAD, re.VERBOSE)
 _DATE = re.compile(
     r"\(?(?:[0-9]{1,2}[-/. ][0-9]{1,2}[-/. ](?:19|20)[0-9]{2}|(?:19|20)[0-9]{2}[-/. ][0-9]{1,2}[-/. ][0-9]{1,2})(?![0-9])"
 )
 _PAIRS = re.compile(r"[0-9]{2}(?: [0-9]{2})+")
 _HEX_BEFORE = re.compile(r"(?:^|[^0-9A-Za-z])[0-9a-fA-F]{2} $")
 _HEX_AFTER = re.compile(r" [0-9a-fA-F]{2}\b")
-_SHORTEST_PHONE, _LONGEST_PHONE = 8, 24
+_SHORTEST_PHONE, LONGEST_PHONE = 8, 24
 _NOT_DIGITS = re.compile(r"[^0-9]+")
 
 
@@ -61,21 +61,27 @@ def digits_of(text: str) -> str:
 def number_finder(kinds: frozenset[str]) -> Callable[[str], Found]:
     """A search for those of ``card``, ``iban``, ``ssn`` and ``phone`` that are among ``kinds``."""
     wanted = [close for kind, close in _CLOSE.items() if kind in kinds]
-    has_cards, has_ibans = "card" in kinds, "iban" in kinds
-    phones = [_abroad] if "phone" in kinds else []
+    has_phones = "phone" in kinds
+    abroad_at = _PHONE_ABROAD.match
 
     def find(text: str) -> Found:
         characters = classed(text)
-        found = _ibans(text, find_countries(characters)) if has_ibans else []
-        for start, end in find_runs(text, characters):
-            run = text[start:end]
-            # Most runs are plainly of one kind, and can be no other.
-            if run.isdigit():
-                if has_cards and is_card(run) and _stands_alone(text, start, end):
-                    found.append((start, end, "CARD"))
-                continue
-            for close in phones if run[0] == "+" and end - start <= _LONGEST_PHONE else wanted:
-                found.extend(close(text, start, end))
+        found = _ibans(text, find_countries(characters)) if "iban" in kinds else []
+        plain, others = find_runs(text, characters)
+        for start, end in others:
+            if text[start] != "+" or end - start > LONGEST_PHONE:
+                for close in wanted:
+                    found += close(text, start, end)
+            elif has_phones:
+                # What begins with a "+" can be nothing else, and mostly is one number and all of it.
+                match = abroad_at(text, start, end + 3)
+                if match is not None and end - match.end() < _SHORTEST_PHONE - 3:
+                    found.append((start, match.end(), "PHONE"))
+                else:
+                    found += _phones(text, start, end)
+        if "card" in kinds:
+            cards = set(cards_among([text[start:end] for start, end in plain]))
+            found += [(s, e, "CARD") for s, e in plain if text[s:e] in cards and _stands_alone(text, s, e)] if cards else ()
         return found
 
     return find
@@ -126,14 +132,6 @@ def _phones(text: str, start: int, end: int) -> Iterable[Span]:
         for match in _PHONE.finditer(text, start, end + 3)
         if text[match.start()] == "+" or match["glue"] or _is_national(text, match)
     ]
-
-
-def _abroad(text: str, start: int, end: int) -> Iterable[Span]:
-    """The same for a run that begins with a ``+``, which mostly is one number and all of it."""
-    match = _PHONE_ABROAD.match(text, start, end + 3)
-    if match is not None and end - match.end() < _SHORTEST_PHONE - 3:
-        return ((start, match.end(), "PHONE"),)
-    return _phones(text, start, end)
 
 
 def _is_national(text: str, match: re.Match[str]) -> bool:

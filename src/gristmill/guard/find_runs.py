@@ -7,15 +7,20 @@ there a pattern is tried. What is found is what the pattern alone would find.
 
 import re
 
+Spans = list[tuple[int, int]]
+
 GLUE = r" .()/\-\u00a0\u2010-\u2013\u202f"
 """What people write between the digits of one number; for the brackets of a pattern."""
+
+NO_DATE = r"(?![0-9]{3}-[0-9]{2}-[0-9]{2}(?![0-9-]))"
+"""After the first character of a run."""
 
 
 def _run(glue: str) -> re.Pattern[str]:
     # The first character carries the search (the engine skips to it), so what stands before it is checked after it.
     # Dates are the commonest runs of all and are passed over here.
     return re.compile(
-        r"[0-9+(](?<![0-9A-Za-z_].)(?<![0-9][-./].)(?![0-9]{3}-[0-9]{2}-[0-9]{2}(?![0-9-]))" + rf"[0-9{glue}]{{7,}}"
+        rf"[0-9+(](?<![0-9A-Za-z_].)(?<![0-9][-./].){NO_DATE}[0-9{glue}]{{7,}}"
     )
 
 
@@ -37,6 +42,7 @@ _IN_RUN = _classes({_DIGITS + "+ .()/-\u00a0?": b"#"})
 _IN_WORD = _classes({_DIGITS: b"1", _LETTERS: b"a", "_": b"_"})
 _LEAST = 7
 _LONG = re.compile(b"########" + b"#*")
+_WORD = frozenset(_LETTERS + "_")
 _COUNTRY = re.compile(b" aa11")
 
 
@@ -45,17 +51,21 @@ def classed(text: str) -> bytes:
     return text.encode("latin-1", "replace")
 
 
-def find_runs(text: str, characters: bytes) -> list[tuple[int, int]]:
-    """Start and end of all that ``RUN`` finds."""
-    runs: list[tuple[int, int]] = []
+def find_runs(text: str, characters: bytes) -> tuple[Spans, Spans]:
+    """Start and end of all that ``RUN`` finds: those of nothing but digits, and the others. There may be very many: few calls."""
+    plain, others = Spans(), Spans()
     search = (_ASCII_RUN if text.isascii() else RUN).search
-    for place in _LONG.finditer(characters.translate(_IN_RUN)):
-        at, end = place.span()
+    for start, end in [place.span() for place in _LONG.finditer(characters.translate(_IN_RUN))]:
+        if characters[start:end].isdigit():
+            # Nothing to look for in it: it begins a word, or is the rest of one.
+            if text[start - 1 : start] not in _WORD:
+                plain.append((start, end))
+            continue
         # No run goes on beyond its class, so nothing is cut off by reading no further.
-        while end - at > _LEAST and (found := search(text, at, end)):
-            runs.append(run := found.span())
-            at = run[1]
-    return runs
+        while end - start > _LEAST and (found := search(text, start, end)):
+            run, start = found.span(), found.end()
+            (plain if text[run[0] : start].isdigit() else others).append(run)
+    return plain, others
 
 
 def find_countries(characters: bytes) -> list[int]:

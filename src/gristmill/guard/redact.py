@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from functools import partial
 from itertools import starmap
 from typing import cast
@@ -21,8 +22,8 @@ _ROUNDS = 8
 """A mask can lay bare what stood glued to it. Twice is enough for all but the strangest texts."""
 
 _LONGEST_NUMBER = 10**24
-_MANY = 1_000
-"""Strings from which on new objects are so many that the collector would start."""
+_MANY, _LONG = 1_000, 50_000
+"""Strings, and characters of one, from which on new objects are so many that the collector would start."""
 
 
 class Redactor:
@@ -38,9 +39,7 @@ class Redactor:
         if type(value) is str:
             return self.mask_text(value)
         leaves = Leaves(_plain(value))
-        if len(leaves.strings) < _MANY:
-            return self._mask(value, leaves)
-        with no_collection():
+        with no_collection() if len(leaves.strings) > _MANY else nullcontext():
             return self._mask(value, leaves)
 
     def _mask(self, value: Json, leaves: Leaves) -> Json:
@@ -54,7 +53,8 @@ class Redactor:
 
     def mask_text(self, text: str) -> str:
         """``text`` with all that was found masked."""
-        return self._changes((text,)).get(text, text)
+        with no_collection() if len(text) > _LONG else nullcontext():
+            return self._changes((text,)).get(text, text)
 
     def unmask(self, value: Json) -> Json:
         """``value`` with every placeholder of this session replaced by what it stands for; itself, if there is none."""
@@ -85,6 +85,23 @@ class Redactor:
         """Only those texts that hold something, each with its masked form."""
         texts = list(texts)
         joined = BETWEEN.join(texts)
+        whole = self._whole(texts, joined)
+        if whole:
+            texts = [text for text in texts if text not in whole]
+            joined = BETWEEN.join(texts)
+        return whole | self._inside(texts, joined, rounds)
+
+    def _whole(self, texts: list[str], joined: str) -> dict[str, str]:
+        """The same for texts that are nothing but one finding."""
+        masked: dict[str, str] = {}
+        for kind, found in self._detector.find_whole(texts, joined).items():
+            self.count[kind] += len(found)
+            masks = self._vault.placeholders([kind] * len(found), found)
+            masked.update(zip(found, masks, strict=True))
+        return masked
+
+    def _inside(self, texts: list[str], joined: str, rounds: int) -> dict[str, str]:
+        """The same for texts that hold findings."""
         found = self._detector.find(self._hide_placeholders(joined))
         if not found:
             return {}
@@ -99,8 +116,9 @@ class Redactor:
 
     def _together(self, texts: list[str], joined: str, found: Found, glued: list[int], rounds: int) -> dict[str, str]:
         """All findings masked at once in the texts as they were joined, which are then taken apart again."""
-        self.count.update([kind for _, _, kind in found])
-        masks = self._vault.placeholders([f"{kind}{GAP}{joined[start:end]}" for start, end, kind in found])
+        kinds = [kind for _, _, kind in found]
+        self.count.update(kinds)
+        masks = self._vault.placeholders(kinds, [joined[start:end] for start, end, _ in found])
         kept = kept_of(joined, found)
         if glued and rounds:
             self._look_again(kept, glued, rounds)

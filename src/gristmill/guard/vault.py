@@ -52,7 +52,6 @@ class Vault:
         self._key = key
         self._on_new = on_new
         self._most = most
-        # Kind and value are one text here: there may be very many, and a text knows its hash.
         self._entries = {placeholder: _entry(_kind_of(placeholder), value) for placeholder, value in (entries or {}).items()}
         self._placeholders = {entry: placeholder for placeholder, entry in self._entries.items()}
 
@@ -69,15 +68,17 @@ class Vault:
 
     def placeholder(self, kind: str, value: str) -> str:
         """What stands for ``value``; the same each time."""
-        return self.placeholders([_entry(kind, value)])[0]
+        return self.placeholders([kind], [value])[0]
 
-    def placeholders(self, entries: list[str]) -> list[str]:
-        """What stands for each of ``entries``, which are a kind, a gap and a value; the same each time."""
+    def placeholders(self, kinds: list[str], values: list[str]) -> list[str]:
+        """What stands for each of ``values``, whose kinds are in the same order; the same each time."""
+        # Kind and value are one text: there may be very many, and a text knows its hash.
+        entries = [f"{kind}{GAP}{value}" for kind, value in zip(kinds, values, strict=True)]
         known = self._placeholders
-        fresh = dict.fromkeys(entries)
+        fresh = dict(zip(entries, kinds, strict=True))
         if not known.keys().isdisjoint(fresh):
-            fresh = dict.fromkeys(entry for entry in fresh if entry not in known)
-        made = self._make(list(fresh))
+            fresh = {entry: kind for entry, kind in fresh.items() if entry not in known}
+        made = self._make(list(fresh), list(fresh.values()))
         if len(made) == len(entries):
             return made
         by_entry = dict(zip(fresh, made, strict=True))
@@ -112,10 +113,11 @@ class Vault:
             return int(restored)
         return restored
 
-    def _make(self, fresh: list[str]) -> list[str]:
+    def _make(self, fresh: list[str], kinds: list[str]) -> list[str]:
         """New placeholders. A full vault still masks, but no longer gives back: rather a lost value than one in the open."""
-        kinds = [entry[: entry.index(GAP)] for entry in fresh]
-        made = [f"<{kind}_{letters}>" for kind, letters in zip(kinds, self._letters(fresh), strict=True)]
+        letters = self._letters(fresh)
+        starts = range(0, len(letters), LETTERS)
+        made = [f"<{kind}_{letters[at : at + LETTERS]}>" for kind, at in zip(kinds, starts, strict=True)]
         if self._can_keep_all(made, kinds):  # a thousand values at once rather than a thousand times one
             self._keep(made, fresh)
             return made
@@ -140,13 +142,12 @@ class Vault:
 
     def _made_again(self, kind: str, entry: str) -> str:
         for attempt in range(1, _ATTEMPTS):
-            (letters,) = self._letters([entry], attempt)
-            if (placeholder := f"<{kind}_{letters}>") not in self._entries:
+            if (placeholder := f"<{kind}_{self._letters([entry], attempt)}>") not in self._entries:
                 return placeholder
         raise RuntimeError("no free placeholder in a thousand tries")
 
-    def _letters(self, entries: list[str], attempt: int = 0) -> list[str]:
-        """Those of each entry at that attempt."""
+    def _letters(self, entries: list[str], attempt: int = 0) -> str:
+        """Those of all entries at that attempt, ten for each."""
         start = self._keyed.copy()
         start.update(f"{attempt}\0".encode())
         copy = start.copy
@@ -155,8 +156,7 @@ class Vault:
             keyed = copy()
             keyed.update(entry.encode() if entry.isascii() else entry.encode("utf-8", "surrogatepass"))
             digests.append(keyed.digest())
-        letters = b"".join(digests).translate(_ALPHABET).decode()
-        return [letters[at : at + LETTERS] for at in range(0, len(letters), LETTERS)]
+        return b"".join(digests).translate(_ALPHABET).decode()
 
 
 def _entry(kind: str, value: str) -> str:

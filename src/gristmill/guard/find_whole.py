@@ -1,0 +1,41 @@
+"""Strings that plainly are one mail address, one telephone number with a ``+`` or one card number, and nothing else.
+
+In rows of a table most findings are all of a field. Of strings that are searched together those are seen in one pass, and need
+none of what findings inside of texts need: where they begin and end, what else was found there, what stands beside them. What is
+found is what the searches of ``find_*`` find, which see everything that is not so plain.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+
+from gristmill.guard.checksums import cards_among
+from gristmill.guard.find_emails import FILES
+from gristmill.guard.find_numbers import ABROAD, LONGEST_PHONE
+from gristmill.guard.find_runs import NO_DATE
+from gristmill.guard.spans import BETWEEN, GAP
+
+_PLAIN = {
+    "EMAIL": rf"[0-9A-Za-z_+][0-9A-Za-z_.+-]{{0,63}}+@(?:[0-9A-Za-z][0-9A-Za-z-]{{0,62}}+\.){{1,8}}(?!(?:{'|'.join(FILES)})\n)[a-z]{{2,24}}+",
+    "PHONE": rf"(?=\+{NO_DATE}[^\n]{{0,{LONGEST_PHONE - 1}}}\n)(?:{ABROAD})",
+    "CARD": r"[0-9]{12,19}+",
+}
+_ALL = re.compile(rf"\0\n(?:{'|'.join(f'({pattern})' for pattern in _PLAIN.values())})(?=\n\0)", re.VERBOSE)
+"""Begins with a literal, to which the engine skips: what stands between two strings."""
+
+_FEWEST = 16
+"""Strings from which on this is worth another pass."""
+
+
+def whole_finder(kinds: frozenset[str]) -> Callable[[list[str], str], Mapping[str, list[str]]]:
+    """A search for those strings, by kind, among some that have been joined; none where one of them has a gap in it."""
+
+    def find(texts: list[str], joined: str) -> Mapping[str, list[str]]:
+        if len(texts) < _FEWEST or joined.count(GAP) >= len(texts):
+            return {}
+        columns = zip(*_ALL.findall(f"{BETWEEN[1:]}{joined}{BETWEEN[:-1]}"), strict=True)
+        found = {kind: list(filter(None, column)) for kind, column in zip(_PLAIN, columns, strict=False) if kind.lower() in kinds}
+        if "CARD" in found:
+            found["CARD"] = cards_among(found["CARD"])
+        return found
+
+    return find
