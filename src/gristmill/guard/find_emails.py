@@ -13,7 +13,10 @@ _DOMAIN = rf"{_LABELS}(xn--[0-9A-Za-z-]{{2,59}}|[{_LATIN}]{{2,24}})(?![{_LETTER}
 # Each begins with a literal, to which the engine skips.
 _AT = re.compile("@" + _DOMAIN)
 _QUOTED_AT = re.compile("%40" + _DOMAIN)
-_LOCAL = re.compile(rf"[{_LETTER}_.+%'-]{{1,64}}+")
+_LONGEST_LOCAL = 64
+_LOCAL = re.compile(rf"[{_LETTER}_.+%'-]{{1,{_LONGEST_LOCAL}}}+")
+_IN_LOCAL = bytes(ord("x" if _LOCAL.match(chr(byte)) else " ") for byte in range(256))
+_LAST_CLASSED = "\u00ff"
 _REPOSITORY, _PATH = ("git@", "git%40"), (":", "/")
 _NO_START = ".'%-"
 _CREDENTIALS = re.compile(r"://[^\s/@:\0]{0,128}:([^\s/@\0]{1,256})@")
@@ -41,23 +44,30 @@ def email_finder(kinds: frozenset[str]) -> Callable[[str], Found]:
 
 
 def _addresses(text: str, ats: Iterable[re.Match[str]], passwords_end: Container[int]) -> Found:
-    """The addresses around what looks like an ``@`` and a domain."""
+    """The addresses around what looks like an ``@`` and a domain. There may be very many: few calls."""
     found: Found = []
-    length = len(text)
-    # What stands before an "@" is read from there to the left: in the text written backwards, to the right.
-    backwards, local_at = text[::-1], _LOCAL.match
+    # What stands before an "@" is read from there to the left, in a text that is blank but for what may stand there.
+    last_blank = text.encode("latin-1", "replace").translate(_IN_LOCAL).rfind
     for at in ats:
         middle, end = at.span()
-        local = local_at(backwards, length - middle)
-        if local is None or middle in passwords_end or at[1].lower() in FILES:
-            continue
-        start = length - local.end()
+        first = middle - _LONGEST_LOCAL if middle > _LONGEST_LOCAL else 0
+        start = last_blank(b" ", first, middle) + 1 or first
+        if start and text[start - 1] > _LAST_CLASSED:
+            start = _start_of_local(text, first, middle)
         if text[start] in _NO_START:
-            start += middle - start - len(text[start:middle].lstrip(_NO_START))
-        is_odd = start == middle or text[start - 1] == "/" or text[end : end + 1] in _PATH
-        if not is_odd or (start < middle and not _is_account(text, start, end)):
+            start = middle - len(text[start:middle].lstrip(_NO_START))
+        if start == middle or middle in passwords_end or at[1].lower() in FILES:
+            continue
+        is_odd = text[start - 1] == "/" or text[end : end + 1] in _PATH
+        if not is_odd or not _is_account(text, start, end):
             found.append((start, end, "EMAIL"))
     return found
+
+
+def _start_of_local(text: str, first: int, middle: int) -> int:
+    """The same for letters that have no byte of their own."""
+    local = _LOCAL.match(text[first:middle][::-1])
+    return middle - len(local[0]) if local else middle
 
 
 def _is_account(text: str, start: int, end: int) -> bool:

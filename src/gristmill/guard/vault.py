@@ -118,26 +118,30 @@ class Vault:
         letters = self._letters(fresh)
         starts = range(0, len(letters), LETTERS)
         made = [f"<{kind}_{letters[at : at + LETTERS]}>" for kind, at in zip(kinds, starts, strict=True)]
-        if self._can_keep_all(made, kinds):  # a thousand values at once rather than a thousand times one
-            self._keep(made, fresh)
+        if self._kept_all(made, fresh, kinds):
             return made
         for at, (kind, entry) in enumerate(zip(kinds, fresh, strict=True)):
             if made[at] in self._entries:
                 made[at] = self._made_again(kind, entry)
             if kind != CREDENTIAL and len(self._entries) < self._most:
-                self._keep([made[at]], [entry])
+                self._keep({made[at]: entry})
         return made
 
-    def _can_keep_all(self, made: list[str], kinds: list[str]) -> bool:
-        """Whether there is room, none is the gateway's own and no two values have the same placeholder."""
-        has_room = len(self._entries) + len(made) <= self._most
-        return has_room and CREDENTIAL not in kinds and len(set(made)) == len(made) and self._entries.keys().isdisjoint(made)
+    def _kept_all(self, made: list[str], fresh: list[str], kinds: list[str]) -> bool:
+        """Keep a thousand values at once rather than a thousand times one, where no two have the same placeholder, there is room
+        for all and none is the gateway's own."""
+        kept = dict(zip(made, fresh, strict=True))
+        is_plain = len(kept) == len(made) and self._entries.keys().isdisjoint(kept) and CREDENTIAL not in kinds
+        if not is_plain or len(self._entries) + len(made) > self._most:
+            return False
+        self._keep(kept)
+        return True
 
-    def _keep(self, made: list[str], fresh: list[str]) -> None:
-        self._entries.update(zip(made, fresh, strict=True))
-        self._placeholders.update(zip(fresh, made, strict=True))
+    def _keep(self, kept: Mapping[str, str]) -> None:
+        self._entries.update(kept)
+        self._placeholders.update(zip(kept.values(), kept, strict=True))
         if self._on_new:
-            for placeholder, entry in zip(made, fresh, strict=True):
+            for placeholder, entry in kept.items():
                 self._on_new(placeholder, _value_of(entry), _kind_of(placeholder))
 
     def _made_again(self, kind: str, entry: str) -> str:
