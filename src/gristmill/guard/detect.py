@@ -46,7 +46,8 @@ class Detector:
     def __init__(self, wanted: Findings = Findings()) -> None:  # noqa: B008 - frozen
         self._kinds = wanted.kinds
         self.has_patterns = bool(wanted.patterns)
-        self._finders = _finders(wanted)
+        self._patterns = [pattern_finder(wanted.patterns)] if wanted.patterns else []
+        self._finders = _finders(wanted) + self._patterns
         self._find_literals = _literals(wanted)
         self._find_whole = whole_finder(wanted.kinds)
         allowed = [f"(?:{translate(pattern)})" for pattern in wanted.allow]
@@ -54,17 +55,20 @@ class Detector:
 
     def find(self, text: str) -> Found:
         """Everything in ``text``, in order and without overlaps."""
-        if not text.isascii():
-            # Half a character cannot be searched; its stand-in keeps all positions.
-            text = _SURROGATE.sub("\ufffd", text)
+        text = _searchable(text)
         found = [span for find in self._finders for span in find(text)]
         if self._allowed and found:
             found = [span for span in found if span[2] == CREDENTIAL or not self._allowed.match(text[span[0] : span[1]])]
         return merged(found) if len(found) > 1 else found
 
+    def matches_patterns(self, text: str) -> bool:
+        """Whether one of the operator's own patterns finds something."""
+        text = _searchable(text)
+        return any(find(text) for find in self._patterns)
+
     def find_whole(self, texts: list[str], joined: str) -> Mapping[str, list[str]]:
         """By kind, those of some texts that plainly are nothing but one finding; not always all. They are also given joined."""
-        if self._allowed or (self._find_literals and self._find_literals(joined)):
+        if self._allowed or (self._find_literals and self._find_literals(_searchable(joined))):
             return {}  # what is allowed, and what must never come back, is for ``find`` to see
         return self._find_whole(texts, joined)
 
@@ -78,6 +82,11 @@ class Detector:
         if kind is None or kind.lower() not in self._kinds or (self._allowed and self._allowed.match(value)):
             return None
         return kind
+
+
+def _searchable(text: str) -> str:
+    """Half a character cannot be searched; its stand-in keeps all positions."""
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
 def _finders(wanted: Findings) -> list[Callable[[str], Found]]:
@@ -94,8 +103,6 @@ def _finders(wanted: Findings) -> list[Callable[[str], Found]]:
         finders.append(find_addresses)
     if wanted.names:
         finders.append(name_finder(wanted.names))
-    if wanted.patterns:
-        finders.append(pattern_finder(wanted.patterns))
     return finders
 
 

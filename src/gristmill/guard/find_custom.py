@@ -5,6 +5,7 @@ still take the square of the length with any engine, so texts are cut into piece
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import re2
 from ahocorasick_rs import AhoCorasick, MatchKind
@@ -17,21 +18,36 @@ _PIECE, _OVERLAP = 4_096, 256
 
 def pattern_finder(patterns: Mapping[str, str]) -> Callable[[str], Found]:
     """A search for each pattern under its name; within one line, ``^`` and ``$`` being the ends of the line."""
-    options = re2.Options()
-    options.never_nl = True
-    options.log_errors = False
-    compiled = [(name.upper(), re2.compile(f"(?m:{pattern})", options)) for name, pattern in patterns.items()]
+    compiled = [(name.upper(), _compiled(pattern)) for name, pattern in patterns.items()]
+    any_of_them = _any_of(patterns.values())
 
     def find(text: str) -> Found:
         found: Found = []
         for start, end in _pieces(text):
             piece = text[start:end]
+            if any_of_them and not any_of_them.search(piece):
+                continue  # so it is with most
             for name, pattern in compiled:
                 spans = ((start + match.start(), start + match.end(), name) for match in pattern.finditer(piece))
                 found.extend(span for span in spans if span[0] < span[1])
         return list(without_gaps(text, found))
 
     return find
+
+
+def _compiled(pattern: str) -> Any:  # RE2 comes without types
+    options = re2.Options()
+    options.never_nl = True
+    options.log_errors = False
+    return re2.compile(f"(?m:{pattern})", options)
+
+
+def _any_of(patterns: Iterable[str]) -> Any:
+    """All patterns as one; nothing where they are too large for that, or have groups of the same name."""
+    try:
+        return _compiled("|".join(f"(?:{pattern})" for pattern in patterns))
+    except re2.error:
+        return None
 
 
 def _pieces(text: str) -> Iterable[tuple[int, int]]:

@@ -31,12 +31,13 @@ def email_finder(kinds: frozenset[str]) -> Callable[[str], Found]:
     """A search for ``email``, and for ``secret`` where an address carries a password."""
 
     def find(text: str) -> Found:
-        if "@" not in text and "%40" not in text:
+        has_quoted = "%" in text and "%40" in text
+        if "@" not in text and not has_quoted:
             return []
         passwords = [match.span(1) for match in _CREDENTIALS.finditer(text)] if "://" in text else []
         found: Found = [(start, end, "SECRET") for start, end in passwords] if "secret" in kinds else []
         if "email" in kinds:
-            ats = chain(_AT.finditer(text), _QUOTED_AT.finditer(text) if "%40" in text else ())
+            ats = chain(_AT.finditer(text), _QUOTED_AT.finditer(text) if has_quoted else ())
             found += _addresses(text, ats, {end for _, end in passwords})
         return found
 

@@ -33,9 +33,8 @@ def whole_finder(kinds: frozenset[str]) -> Callable[[list[str], str], Mapping[st
         if len(texts) < _FEWEST or joined.count(GAP) >= len(texts):
             return {}
         columns = zip(*_ALL.findall(f"{BETWEEN[1:]}{joined}{BETWEEN[:-1]}"), strict=True)
-        found = {kind: list(filter(None, column)) for kind, column in zip(_PLAIN, columns, strict=False) if kind.lower() in kinds}
-        if "CARD" in found:
-            found["CARD"] = cards_among(found["CARD"])
-        return found
+        found = {kind: [text for text in column if text] for kind, column in zip(_PLAIN, columns, strict=False)}
+        found["CARD"] = cards_among(found.get("CARD", ()))
+        return {kind: some for kind, some in found.items() if some and kind.lower() in kinds}
 
     return find

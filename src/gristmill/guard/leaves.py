@@ -100,16 +100,17 @@ class Leaves:
                 # Whichever is shorter: a stranger may send many objects, or many names, and not both be read for each other.
                 for name in swaps if len(swaps) < len(fields) else fields:
                     if name in swaps and name in fields:
-                        _swap_field(fields[name], copy, name, swaps[name])
+                        copy[name] = _in_field(fields[name], copy[name], swaps[name])
 
 
-def _swap_field(leaf: Json, copy: dict[str, Json], name: str, swap: Swap) -> None:
+def _in_field(leaf: Json, placed: Json, swap: Swap) -> Json:
+    """What stands in the place of ``leaf`` in such a field, where ``placed`` does in any."""
     if type(leaf) is str or type(leaf) is int:
-        placed = swap(leaf)
-        if placed is not leaf:
-            copy[name] = placed
-    elif type(leaf) is list:
-        _swap_in_list(cast("list[Json]", leaf), copy[name], swap)
+        swapped = swap(leaf)
+        return placed if swapped is leaf else swapped
+    if type(leaf) is list:
+        _swap_in_list(cast("list[Json]", leaf), placed, swap)
+    return placed
 
 
 def _swap_in_list(leaves: list[Json], copies: list[Json], swap: Swap) -> None:

@@ -13,7 +13,7 @@ from gristmill.guard.detect import Detector
 from gristmill.guard.fields import Hint, hint_of
 from gristmill.guard.glued import Beside, is_glued
 from gristmill.guard.leaves import Leaves, Swap, Swaps
-from gristmill.guard.placeholders import MASK, placeholders_in
+from gristmill.guard.placeholders import LETTERS, MASK, placeholders_in
 from gristmill.guard.spans import BETWEEN, GAP, Found, by_text, interleaved, kept_of, replaced
 from gristmill.guard.vault import NUMBER, Vault
 from gristmill.model import Json
@@ -102,17 +102,26 @@ class Redactor:
 
     def _inside(self, texts: list[str], joined: str, rounds: int) -> dict[str, str]:
         """The same for texts that hold findings."""
-        found = self._detector.find(self._hide_placeholders(joined))
+        hidden = self._hide_placeholders(joined)
+        found = self._detector.find(hidden)
         if not found:
             return {}
         beside = Beside(joined, found)
         if joined.count(GAP) >= len(texts) or beside.crosses():
             changes, unsure = self._apart(texts, found)
         else:
-            changes = self._together(texts, joined, found, beside.glued(), rounds)
-            unsure = list(changes.values()) if self._detector.has_patterns else []
+            glued = beside.glued()
+            changes = self._together(texts, joined, found, glued, rounds)
+            unsure = list(changes.values()) if self._is_unsure(hidden, found, glued) else []
         again = self._changes(unsure, rounds - 1) if unsure and rounds else {}
         return {text: again.get(masked, masked) for text, masked in changes.items()} if again else changes
+
+    def _is_unsure(self, hidden: str, found: Found, glued: list[int]) -> bool:
+        """Whether a pattern of the operator finds more now that masks stand there: it may reach from one side of them to the other."""
+        if not self._detector.has_patterns:
+            return False
+        masks = [GAP * (len(kind) + LETTERS + len("<_>")) for _, _, kind in found]
+        return bool(glued) or self._detector.matches_patterns(replaced(hidden, found, masks))
 
     def _together(self, texts: list[str], joined: str, found: Found, glued: list[int], rounds: int) -> dict[str, str]:
         """All findings masked at once in the texts as they were joined, which are then taken apart again."""
