@@ -57,7 +57,7 @@ def is_card(digits: str) -> bool:
 
 
 def cards_among(numbers: Iterable[str]) -> list[str]:
-    """Those of which ``is_card`` is true. There may be very many: the check digits of all that are equally long are computed at once."""
+    """Those of which ``is_card`` is true. There may be very many: check digits are computed for all of one length at once."""
     issued: dict[int, list[str]] = {length: [] for length in _ISSUERS}
     for number in numbers:
         if number[:4] in _ISSUERS.get(len(number), ()):

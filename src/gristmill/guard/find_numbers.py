@@ -7,6 +7,7 @@ bounded length, so that the time is linear in the text whoever wrote it.
 import re
 from collections.abc import Callable, Iterable
 from functools import cache
+from itertools import compress
 
 from gristmill.guard.checksums import cards_among, iban_length, is_card, passes_mod_97
 from gristmill.guard.find_runs import GLUE, classed, find_countries, find_runs
@@ -61,27 +62,23 @@ def digits_of(text: str) -> str:
 def number_finder(kinds: frozenset[str]) -> Callable[[str], Found]:
     """A search for those of ``card``, ``iban``, ``ssn`` and ``phone`` that are among ``kinds``."""
     wanted = [close for kind, close in _CLOSE.items() if kind in kinds]
-    has_phones = "phone" in kinds
-    abroad_at = _PHONE_ABROAD.match
 
     def find(text: str) -> Found:
         characters = classed(text)
         found = _ibans(text, find_countries(characters)) if "iban" in kinds else []
         plain, others = find_runs(text, characters)
-        for start, end in others:
-            if text[start] != "+" or end - start > LONGEST_PHONE:
+        is_abroad = [text[start] == "+" and end - start <= LONGEST_PHONE for start, end in others]
+        if "phone" in kinds:
+            found += _abroad(text, list(compress(others, is_abroad)))
+        for (start, end), skip in zip(others, is_abroad, strict=True):
+            if not skip:
                 for close in wanted:
                     found += close(text, start, end)
-            elif has_phones:
-                # What begins with a "+" can be nothing else, and mostly is one number and all of it.
-                match = abroad_at(text, start, end + 3)
-                if match is not None and end - match.end() < _SHORTEST_PHONE - 3:
-                    found.append((start, match.end(), "PHONE"))
-                else:
-                    found += _phones(text, start, end)
         if "card" in kinds:
             cards = set(cards_among([text[start:end] for start, end in plain]))
-            found += [(s, e, "CARD") for s, e in plain if text[s:e] in cards and _stands_alone(text, s, e)] if cards else ()
+            found += [
+                (start, end, "CARD") for start, end in plain if text[start:end] in cards and _stands_alone(text, start, end)
+            ]
         return found
 
     return find
@@ -132,6 +129,18 @@ def _phones(text: str, start: int, end: int) -> Iterable[Span]:
         for match in _PHONE.finditer(text, start, end + 3)
         if text[match.start()] == "+" or match["glue"] or _is_national(text, match)
     ]
+
+
+def _abroad(text: str, runs: list[tuple[int, int]]) -> Found:
+    """The same for runs that begin with a ``+``: those can be nothing else, and mostly are one number and all of it."""
+    found: Found = []
+    number_at = _PHONE_ABROAD.match
+    for (start, end), match in zip(runs, [number_at(text, start, end + 3) for start, end in runs], strict=True):
+        if match is not None and end - match.end() < _SHORTEST_PHONE - 3:
+            found.append((start, match.end(), "PHONE"))
+        else:
+            found += _phones(text, start, end)
+    return found
 
 
 def _is_national(text: str, match: re.Match[str]) -> bool:

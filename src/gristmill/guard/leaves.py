@@ -64,13 +64,16 @@ class Leaves:
     def rebuilt(self, swaps: Swaps) -> Json:
         """A copy of the value with everything swapped; its order and shape stay."""
         copies = self._swapped(swaps)
+        hinted = swaps.fields.keys()
+        renamed = not swaps.texts.keys().isdisjoint(self.names)
         # Only now: what the name of a field says goes before what was found in its value.
-        if swaps.fields:
-            self._swap_fields(copies, swaps.fields)
-        if not swaps.texts.keys().isdisjoint(self.names):
-            for copy in copies:
-                if type(copy) is dict:
-                    _rename(cast("dict[str, Json]", copy), swaps.texts)
+        for container, copy in zip(self._containers, copies, strict=True) if hinted or renamed else ():
+            if type(container) is dict:
+                fields = cast("dict[str, Json]", container)
+                if not hinted.isdisjoint(fields.keys()):
+                    _swap_fields(fields, copy, swaps.fields)
+                if renamed:
+                    _rename(copy, swaps.texts)
         return copies[0][0]
 
     def _swapped(self, swaps: Swaps) -> list[Json]:
@@ -92,25 +95,17 @@ class Leaves:
                     copy[place] = numbers[leaf]
         return copies
 
-    def _swap_fields(self, copies: list[Json], swaps: Mapping[str, Swap]) -> None:
-        """What stands in the place of a string or number in such a field; in a list, and in lists in it, of each."""
-        for container, copy in zip(self._containers, copies, strict=True):
-            if type(container) is dict:
-                fields = cast("dict[str, Json]", container)
-                # Whichever is shorter: a stranger may send many objects, or many names, and not both be read for each other.
-                for name in swaps if len(swaps) < len(fields) else fields:
-                    if name in swaps and name in fields:
-                        copy[name] = _in_field(fields[name], copy[name], swaps[name])
 
-
-def _in_field(leaf: Json, placed: Json, swap: Swap) -> Json:
-    """What stands in the place of ``leaf`` in such a field, where ``placed`` does in any."""
-    if type(leaf) is str or type(leaf) is int:
-        swapped = swap(leaf)
-        return placed if swapped is leaf else swapped
-    if type(leaf) is list:
-        _swap_in_list(cast("list[Json]", leaf), placed, swap)
-    return placed
+def _swap_fields(fields: dict[str, Json], copy: dict[str, Json], swaps: Mapping[str, Swap]) -> None:
+    """What stands in the place of a string or number in such a field; in a list, and in lists in it, of each."""
+    for name in swaps.keys() & fields.keys():
+        leaf, swap = fields[name], swaps[name]
+        if type(leaf) is str or type(leaf) is int:
+            placed = swap(leaf)
+            if placed is not leaf:
+                copy[name] = placed
+        elif type(leaf) is list:
+            _swap_in_list(cast("list[Json]", leaf), copy[name], swap)
 
 
 def _swap_in_list(leaves: list[Json], copies: list[Json], swap: Swap) -> None:

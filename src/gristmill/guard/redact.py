@@ -117,7 +117,7 @@ class Redactor:
         return {text: again.get(masked, masked) for text, masked in changes.items()} if again else changes
 
     def _is_unsure(self, hidden: str, found: Found, glued: list[int]) -> bool:
-        """Whether a pattern of the operator finds more now that masks stand there: it may reach from one side of them to the other."""
+        """Whether a pattern of the operator finds more now that masks stand there: it may reach across them."""
         if not self._detector.has_patterns:
             return False
         masks = [GAP * (len(kind) + LETTERS + len("<_>")) for _, _, kind in found]
