@@ -50,7 +50,7 @@ _DATE = re.compile(
 _PAIRS = re.compile(r"[0-9]{2}(?: [0-9]{2})+")
 _HEX_BEFORE = re.compile(r"(?:^|[^0-9A-Za-z])[0-9a-fA-F]{2} $")
 _HEX_AFTER = re.compile(r" [0-9a-fA-F]{2}\b")
-_SHORTEST_PHONE, LONGEST_PHONE = 8, 24
+_SHORTEST_PHONE, _LONGEST_PHONE = 8, 24
 _NOT_DIGITS = re.compile(r"[^0-9]+")
 
 
@@ -67,7 +67,7 @@ def number_finder(kinds: frozenset[str]) -> Callable[[str], Found]:
         characters = classed(text)
         found = _ibans(text, find_countries(characters)) if "iban" in kinds else []
         plain, others = find_runs(text, characters)
-        is_abroad = [text[start] == "+" and end - start <= LONGEST_PHONE for start, end in others]
+        is_abroad = [text[start] == "+" and end - start <= _LONGEST_PHONE for start, end in others]
         if "phone" in kinds:
             found += _abroad(text, list(compress(others, is_abroad)))
         for (start, end), skip in zip(others, is_abroad, strict=True):

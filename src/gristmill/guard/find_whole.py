@@ -10,14 +10,14 @@ from collections.abc import Callable, Mapping
 
 from gristmill.guard.checksums import cards_among
 from gristmill.guard.find_emails import FILE_ENDINGS
-from gristmill.guard.find_numbers import ABROAD, LONGEST_PHONE
+from gristmill.guard.find_numbers import ABROAD
 from gristmill.guard.find_runs import NO_DATE
 from gristmill.guard.spans import BETWEEN, GAP
 
 _NO_FILE = rf"(?!(?:{'|'.join(sorted(FILE_ENDINGS))})\n)"
 _PLAIN = {
     "EMAIL": r"[0-9A-Za-z_+][0-9A-Za-z_.+-]{0,63}+@(?:[0-9A-Za-z][0-9A-Za-z-]{0,62}+\.){1,8}" + _NO_FILE + r"[a-z]{2,24}+",
-    "PHONE": rf"(?=\+{NO_DATE}[^\n]{{0,{LONGEST_PHONE - 1}}}\n)(?:{ABROAD})",
+    "PHONE": rf"(?=\+{NO_DATE})(?:{ABROAD})",
     "CARD": r"[0-9]{12,19}+",
 }
 _ALL = re.compile(rf"\0\n(?:{'|'.join(f'({pattern})' for pattern in _PLAIN.values())})(?=\n\0)", re.VERBOSE)

@@ -1,7 +1,7 @@
 """Cycles are not looked for while very many values are masked, and are again afterwards."""
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 import pytest
@@ -14,7 +14,7 @@ from gristmill.model import Json
 
 
 @contextmanager
-def collector(*, on: bool) -> Iterator[None]:
+def collector(*, on: bool) -> Generator[None]:
     was_on = gc.isenabled()
     (gc.enable if on else gc.disable)()
     try:

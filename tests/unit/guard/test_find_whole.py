@@ -47,6 +47,11 @@ def test_what_is_seen_as_a_whole_is_what_is_found_in_it(text: str) -> None:
         assert DETECTOR.find(text) == [(0, len(text), kind)]
 
 
+def test_what_a_string_with_a_gap_in_it_only_seems_to_be_is_not_seen() -> None:
+    texts = [*OTHERS, f"x{BETWEEN}ann@example.com{BETWEEN}y"]
+    assert DETECTOR.find_whole(texts, BETWEEN.join(texts)) == {}
+
+
 def test_a_kind_that_is_off_is_not_seen() -> None:
     assert whole("ann@example.com", Detector(Findings(kinds=frozenset({"card"})))) == []
 
