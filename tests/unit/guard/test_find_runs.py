@@ -21,6 +21,7 @@ TEXTS = st.one_of(st.lists(PIECES, max_size=40).map("".join), st.lists(PIECES, m
 @example("2026-01-02 4111 1111 1111 1111")
 @example("4111\u20131111\u20131111\u20131111")
 @example("ɐ4111 1111 1111?1111+49 30 1234567")
+@example("x12345678\n_87654321\n12345678")
 def test_runs_of_digits_are_those_that_the_pattern_finds(text: str) -> None:
     plain, others = find_runs(text, classed(text))
     assert sorted(plain + others) == [match.span() for match in RUN.finditer(text)]
@@ -98,6 +99,7 @@ def plain_addresses(text: str) -> list[tuple[int, int]]:
 @given(TEXTS)
 @example("git@example.com:path git@example.com //bob@example.com 'ann'@example.com")
 @example("x" * 70 + "@example.com")
+@example("иванov@example.com")
 def test_mail_addresses_are_those_that_are_read_step_by_step(text: str) -> None:
     if "://" not in text:
         assert sorted(email_finder(frozenset({"email"}))(text)) == [(*span, "EMAIL") for span in plain_addresses(text)]

@@ -182,6 +182,12 @@ def test_two_values_never_share_a_mask() -> None:
     assert (second != first, ours.unmask([first, second])) == (True, ["somebody@example.com", "ann@example.com"])
 
 
+def test_a_pattern_that_reaches_across_a_mask_is_masked_on_both_sides_of_it() -> None:
+    ours = redactor(detector=Detector(Findings(patterns={"note": "id:[^@]{1,40};"})))
+    alone, among = ours.mask_text("id: ann@example.com;"), ours.mask(["id: ann@example.com;", *map(str, range(20))])
+    assert (FORM.sub("", alone), among[0], ours.unmask(alone)) == ("", alone, "id: ann@example.com;")
+
+
 def test_a_short_key_is_refused() -> None:
     with pytest.raises(ValueError, match="16 bytes"):
         Vault(b"short").placeholder("EMAIL", "ada@example.org")
