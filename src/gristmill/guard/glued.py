@@ -4,7 +4,6 @@ from gristmill.guard.spans import BETWEEN, GAP, Found
 
 _OPENING, _CLOSING = frozenset(" \t\n\r\"'<>([{:=,;|"), frozenset(" \t\n\r\"'<>)]},;:|\\")
 _NUMERIC = frozenset("0123456789+(")
-_REACH = len(BETWEEN)
 
 
 def is_glued(before: str, after: str) -> bool:
@@ -16,29 +15,29 @@ def is_glued(before: str, after: str) -> bool:
 
 
 class Beside:
-    """What stands before and after each finding in texts that were joined. There may be many, but few that differ."""
+    """What stands before and after each finding in texts that were joined. There may be many, but few characters that differ."""
 
     def __init__(self, joined: str, found: Found) -> None:
-        padded = f"{BETWEEN}{joined}{BETWEEN}"
-        self._before = [padded[start : start + _REACH] for start, _, _ in found]
-        self._after = [padded[end + _REACH : end + _REACH + 2] for _, end, _ in found]
-        self._befores, self._afters = set(self._before), set(self._after)
+        starts, ends, _ = zip(*found, strict=True)
+        # Moved by one or two characters, so that all places can be looked up in one step; no text goes on into what is added.
+        self._before = list(map(f"{BETWEEN[-1]}{joined}".__getitem__, starts))
+        self._after = list(map(f"{joined}{BETWEEN[0]}".__getitem__, ends))
+        self._second_before = list(map(f"{BETWEEN[-2:]}{joined}".__getitem__, starts))
+        self._second_after = list(map(f"{joined[1:]}{BETWEEN[:2]}".__getitem__, ends))
 
     def crosses(self) -> bool:
         """Whether a finding begins or ends in what stands between texts, as a key of many lines may seem to."""
-        return any(before[-1] == GAP for before in self._befores) or any(after[0] == GAP for after in self._afters)
+        return GAP in self._before or GAP in self._after
 
     def glued(self) -> list[int]:
-        """Which findings have something glued to them, each looked at in its own text."""
-        before = {each for each in self._befores if is_glued(_of_text(each), "")}
-        after = {each for each in self._afters if is_glued("", each)}
-        if not (before or after):
-            return []
-        beside = zip(self._before, self._after, strict=True)
-        return [which for which, (left, right) in enumerate(beside) if left in before or right in after]
-
-
-def _of_text(before: str) -> str:
-    """At most two characters, and none of what stands before the text."""
-    start = before.find(BETWEEN[1:])
-    return before[start + len(BETWEEN[1:]) :] if start >= 0 else before[-2:]
+        """Which findings have something glued to them."""
+        which: set[int] = set()
+        for characters, odd in (
+            (self._before, set(self._before) - _OPENING),
+            (self._after, set(self._after) - _CLOSING),
+            (self._second_before, _NUMERIC.intersection(self._second_before)),
+            (self._second_after, _NUMERIC.intersection(self._second_after)),
+        ):
+            if odd:
+                which.update(at for at, character in enumerate(characters) if character in odd)
+        return sorted(which)

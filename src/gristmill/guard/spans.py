@@ -56,9 +56,8 @@ def without_gaps(text: str, found: Iterable[Span]) -> Iterable[Span]:
 
 def kept_of(text: str, spans: Sequence[Span]) -> list[str]:
     """What stands before each span, and after the last; they are in order and do not overlap."""
-    starts = [start for start, _, _ in spans]
-    ends = [end for _, end, _ in spans]
-    return [text[end:start] for end, start in zip([0, *ends], [*starts, len(text)], strict=True)]
+    starts, ends, _ = zip(*spans, strict=True) if spans else ((), (), ())
+    return [text[end:start] for end, start in zip((0, *ends), (*starts, len(text)), strict=True)]
 
 
 def interleaved(kept: list[str], stand_ins: Iterable[str]) -> str:
