@@ -47,8 +47,8 @@ class Detector:
         self._kinds = wanted.kinds
         self.has_patterns = bool(wanted.patterns)
         self._patterns = [pattern_finder(wanted.patterns)] if wanted.patterns else []
-        self._finders = _finders(wanted) + self._patterns
-        self._find_literals = _literals(wanted)
+        self._literals = _literals(wanted)
+        self._finders = self._literals + _finders(wanted) + self._patterns
         self._find_whole = whole_finder(wanted.kinds)
         allowed = [f"(?:{translate(pattern)})" for pattern in wanted.allow]
         self._allowed = re.compile("|".join(allowed), re.IGNORECASE) if allowed else None
@@ -68,7 +68,7 @@ class Detector:
 
     def find_whole(self, texts: list[str], joined: str) -> Mapping[str, list[str]]:
         """By kind, those of some texts that plainly are nothing but one finding; not always all. They are also given joined."""
-        if self._allowed or (self._find_literals and self._find_literals(_searchable(joined))):
+        if self._allowed or any(find(_searchable(joined)) for find in self._literals):
             return {}  # what is allowed, and what must never come back, is for ``find`` to see
         return self._find_whole(texts, joined)
 
@@ -91,8 +91,6 @@ def _searchable(text: str) -> str:
 
 def _finders(wanted: Findings) -> list[Callable[[str], Found]]:
     finders: list[Callable[[str], Found]] = []
-    if find_literals := _literals(wanted):
-        finders.append(find_literals)
     if wanted.kinds & {"email", "secret"}:
         finders.append(email_finder(wanted.kinds))
     if "secret" in wanted.kinds:
@@ -106,9 +104,9 @@ def _finders(wanted: Findings) -> list[Callable[[str], Found]]:
     return finders
 
 
-def _literals(wanted: Findings) -> Callable[[str], Found] | None:
+def _literals(wanted: Findings) -> list[Callable[[str], Found]]:
     literals = {spelling for literal in wanted.literals for spelling in _spellings(literal)}
-    return literal_finder(literals) if literals else None
+    return [literal_finder(literals)] if literals else []
 
 
 def _spellings(literal: str) -> Iterable[str]:

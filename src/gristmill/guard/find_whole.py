@@ -7,6 +7,7 @@ found is what the searches of ``find_*`` find, which see everything that is not 
 
 import re
 from collections.abc import Callable, Mapping
+from functools import cache
 
 from gristmill.guard.checksums import cards_among
 from gristmill.guard.find_emails import FILE_ENDINGS
@@ -20,11 +21,14 @@ _PLAIN = {
     "PHONE": rf"(?=\+{NO_DATE})(?:{ABROAD})",
     "CARD": r"[0-9]{12,19}+",
 }
-_ALL = re.compile(rf"\0\n(?:{'|'.join(f'({pattern})' for pattern in _PLAIN.values())})(?=\n\0)", re.VERBOSE)
-"""Begins with a literal, to which the engine skips: what stands between two strings."""
-
 _FEWEST = 16
 """Strings from which on this is worth another pass."""
+
+
+@cache  # a start does not need it
+def _all() -> re.Pattern[str]:
+    # Begins with a literal, to which the engine skips: what stands between two strings.
+    return re.compile(rf"\0\n(?:{'|'.join(f'({pattern})' for pattern in _PLAIN.values())})(?=\n\0)", re.VERBOSE)
 
 
 def whole_finder(kinds: frozenset[str]) -> Callable[[list[str], str], Mapping[str, list[str]]]:
@@ -33,7 +37,7 @@ def whole_finder(kinds: frozenset[str]) -> Callable[[list[str], str], Mapping[st
     def find(texts: list[str], joined: str) -> Mapping[str, list[str]]:
         if len(texts) < _FEWEST or joined.count(GAP) >= len(texts):
             return {}
-        columns = zip(*_ALL.findall(f"{BETWEEN[1:]}{joined}{BETWEEN[:-1]}"), strict=True)
+        columns = zip(*_all().findall(f"{BETWEEN[1:]}{joined}{BETWEEN[:-1]}"), strict=True)
         found = {kind: [text for text in column if text] for kind, column in zip(_PLAIN, columns, strict=False)}
         found["CARD"] = cards_among(found.get("CARD", ()))
         return {kind: some for kind, some in found.items() if some and kind.lower() in kinds}
