@@ -14,7 +14,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from tests.e2e.test_cli import gristmill
-from tests.servers import HERE
+from tests.servers.warm import warm
 
 
 class Desk:
@@ -40,7 +40,8 @@ class Desk:
 @pytest.fixture
 def desk(tmp_path: Path) -> Desk:
     desk = Desk(tmp_path)
-    modern = {"command": sys.executable, "args": [str(HERE / "modern.py")], "env": {"MODERN_TOKEN": "s3cr3t-in-plain-text"}}
+    command, *arguments = warm("modern.py")
+    modern = {"command": command, "args": arguments, "env": {"MODERN_TOKEN": "s3cr3t-in-plain-text"}}
     (desk.home / ".cursor" / "mcp.json").write_text(json.dumps({"mcpServers": {"modern": modern}}))
     evil = {"command": sys.executable, "args": ["-c", f"open({str(tmp_path / 'pwned')!r}, 'w')"]}
     (desk.work / ".mcp.json").write_text(json.dumps({"mcpServers": {"evil": evil}}))
@@ -55,7 +56,7 @@ def test_init_takes_the_users_servers_and_leaves_secrets_and_strangers_behind(de
     assert text.startswith("# mine\n[sandbox]\nwarm = 1  # few\n")
     assert tomllib.loads(text)["servers"] == {
         "modern": {
-            "command": sys.executable, "args": [str(HERE / "modern.py")], "env": {"MODERN_TOKEN": "${env:MODERN_TOKEN}"},
+            "command": sys.executable, "args": [*warm("modern.py")[1:]], "env": {"MODERN_TOKEN": "${env:MODERN_TOKEN}"},
         }
     }  # fmt: skip
     assert "export MODERN_TOKEN=..." in done.stderr

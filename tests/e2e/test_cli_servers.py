@@ -11,7 +11,7 @@ import httpx2
 import pytest
 
 from tests.e2e.test_cli import gristmill
-from tests.servers import HERE
+from tests.servers.warm import warm
 
 
 def configure(folder: Path, servers: str) -> None:
@@ -23,8 +23,8 @@ def configure(folder: Path, servers: str) -> None:
 @pytest.fixture
 def shifting(tmp_path: Path) -> Path:
     (tmp_path / "told.json").write_text("{}")
-    args = json.dumps([str(HERE / "shifting.py"), str(tmp_path / "told.json")])
-    configure(tmp_path, f"[servers.crm]\ncommand = {json.dumps(sys.executable)}\nargs = {args}\n")
+    command, *args = warm("shifting.py", str(tmp_path / "told.json"))
+    configure(tmp_path, f"[servers.crm]\ncommand = {json.dumps(command)}\nargs = {json.dumps(args)}\n")
     return tmp_path
 
 
@@ -57,7 +57,7 @@ def test_what_is_accepted_must_be_said(shifting: Path, arguments: tuple[str, ...
 
 @pytest.fixture
 def locked(tmp_path: Path) -> Generator[Path]:
-    with subprocess.Popen([sys.executable, str(HERE / "web.py")], stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(warm("web.py"), stdout=subprocess.PIPE) as process:
         assert process.stdout
         at = json.loads(process.stdout.readline())
         configure(

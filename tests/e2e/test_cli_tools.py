@@ -1,32 +1,33 @@
 """Asking about tools by the command line."""
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.test_cli import gristmill
-from tests.servers import HERE
-
-CONFIG = f"""
-[servers.sums]
-python = "statistics"
-include = ["mean", "median"]
-
-[servers.modern]
-command = {json.dumps(sys.executable)}
-args = [{json.dumps(str(HERE / "modern.py"))}]
-
-[servers.broken]
-command = "no-such-program"
-"""
+from tests.servers.warm import warm
 
 
 @pytest.fixture(scope="module")
 def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("here")
-    (folder / "gristmill.toml").write_text(CONFIG + f"\n[store]\npath = {json.dumps(str(folder / 'state'))}\n")
+    command, *args = warm("modern.py")
+    (folder / "gristmill.toml").write_text(f"""
+[servers.sums]
+python = "statistics"
+include = ["mean", "median"]
+
+[servers.modern]
+command = {json.dumps(command)}
+args = {json.dumps(args)}
+
+[servers.broken]
+command = "no-such-program"
+
+[store]
+path = {json.dumps(str(folder / "state"))}
+""")
     return folder
 
 

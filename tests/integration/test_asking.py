@@ -1,6 +1,5 @@
 """A server asks something in the middle of a call: whoever is behind the execution answers, or it is refused."""
 
-import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -10,11 +9,10 @@ import pytest
 from gristmill import Config, Runtime
 from gristmill.config import SandboxConfig, StoreConfig
 from gristmill.config_policy import PolicyConfig
-from gristmill.config_servers import ServerConfig
 from gristmill.errors import ConfigError
 from gristmill.runtime.callers import refuse_questions
 from gristmill.upstream.base import Ask, InputAnswer, InputRequest
-from tests.servers import HERE
+from tests.servers.warm import server_of
 
 pytestmark = pytest.mark.anyio
 PROGRAM = "from servers import new\nfrom mcp_client import ToolError\ntry:\n    r = new.greet()\nexcept ToolError as e:\n    r = [e.code, str(e)]\nr"
@@ -27,7 +25,7 @@ def anyio_backend() -> str:
 
 @asynccontextmanager
 async def opened(state: Path, ask: Ask | None) -> AsyncGenerator[Runtime]:
-    server = ServerConfig(command=sys.executable, args=(str(HERE / "modern.py"),))
+    server = server_of("modern.py")
     config = Config(
         servers={"new": server}, sandbox=SandboxConfig(warm=0), policy=PolicyConfig(allow=("*",)), store=StoreConfig(path=state)
     )

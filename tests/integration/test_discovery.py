@@ -1,16 +1,14 @@
 """Tools are found from outside and from inside the sandbox, and calls are checked before they leave."""
 
-import sys
 from pathlib import Path
 
 import pytest
 
 from gristmill import BlockingRuntime, Config
 from gristmill.config import SandboxConfig, StoreConfig
-from gristmill.config_servers import ServerConfig
 from gristmill.errors import UnknownTool
 from gristmill.model import Json
-from tests.servers import HERE
+from tests.servers.warm import server_of
 
 IMPORT = "from tool_discovery import search_tools, list_servers, list_tools, describe\n"
 
@@ -80,7 +78,7 @@ def test_wrong_arguments_do_not_leave(runtime: BlockingRuntime) -> None:
 
 
 def test_a_server_of_its_own_is_listed_found_and_remembered(state: Path) -> None:
-    server = ServerConfig(command=sys.executable, args=(str(HERE / "modern.py"),))
+    server = server_of("modern.py")
     config = Config(servers={"modern": server}, sandbox=SandboxConfig(warm=0), store=StoreConfig(path=state))
     with BlockingRuntime(config) as runtime:
         runtime.settled(30)

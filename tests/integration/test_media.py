@@ -1,6 +1,5 @@
 """Images, sounds and binary resources reach the code as files of its workspace."""
 
-import sys
 from collections.abc import Generator
 from pathlib import Path
 
@@ -9,14 +8,13 @@ import pytest
 from gristmill import BlockingRuntime, Config
 from gristmill.config import LimitsConfig, SandboxConfig, StoreConfig
 from gristmill.config_policy import PolicyConfig
-from gristmill.config_servers import ServerConfig
-from tests.servers import HERE
+from tests.servers.warm import server_of
 
 
 @pytest.fixture(scope="module")
 def pictures(state: Path) -> Generator[BlockingRuntime]:
     (state / "told.json").write_text("{}")
-    server = ServerConfig(command=sys.executable, args=(str(HERE / "shifting.py"), str(state / "told.json")))
+    server = server_of("shifting.py", str(state / "told.json"))
     limits = LimitsConfig(file_mb=1)
     config = Config(
         servers={"crm": server},

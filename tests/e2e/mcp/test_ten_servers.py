@@ -14,7 +14,8 @@ from mcp import Client
 from mcp_types import ElicitResult
 
 from tests.e2e.mcp.conftest import MODES, Mode, stdio, text
-from tests.servers import HERE, NODE, node_command, python_command
+from tests.servers import NODE, node_command, python_command
+from tests.servers.warm import warm
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("mode", MODES)]
 
@@ -77,8 +78,8 @@ def _config(folder: Path) -> str:
         "time": [python_command("mcp-server-time")],
         "fetch": [python_command("mcp-server-fetch")],
         "sqlite": [python_command("mcp-server-sqlite"), "--db-path", str(folder / "files.db")],
-        "asking": [sys.executable, str(HERE / "modern.py")],
-        "shifting": [sys.executable, str(HERE / "shifting.py"), str(folder / "shifting")],
+        "asking": [*warm("modern.py")],
+        "shifting": [*warm("shifting.py", str(folder / "shifting"))],
     }
     servers = "".join(
         f"[servers.{name}]\ncommand = {command[0]!r}\nargs = {command[1:]!r}\n" for name, command in commands.items()

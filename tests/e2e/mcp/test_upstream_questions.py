@@ -1,6 +1,5 @@
 """A tool server asks something in the middle of a call: the person behind the client answers, in the way of each era."""
 
-import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,11 +11,10 @@ from mcp_types import ElicitRequestFormParams, ElicitResult
 
 from gristmill.config import Config, SandboxConfig, StoreConfig
 from gristmill.config_policy import PolicyConfig
-from gristmill.config_servers import ServerConfig
 from gristmill.serve.mcp.opening import opening
 from gristmill.serve.mcp.state import Door
 from tests.e2e.mcp.conftest import MODES, Mode, connected, text
-from tests.servers import HERE
+from tests.servers.warm import server_of
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("mode", MODES)]
 
@@ -27,7 +25,7 @@ THREE = "import asyncio\nfrom servers import new\nawait asyncio.gather(*(asyncio
 @asynccontextmanager
 async def door(state: Path) -> AsyncGenerator[Door]:
     """The door as ``gristmill serve`` opens it, with a server behind it that asks."""
-    server = ServerConfig(command=sys.executable, args=(str(HERE / "modern.py"),))
+    server = server_of("modern.py")
     config = Config(
         servers={"new": server}, sandbox=SandboxConfig(warm=1), policy=PolicyConfig(allow=("*",)), store=StoreConfig(path=state)
     )

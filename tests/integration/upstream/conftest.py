@@ -17,6 +17,7 @@ from gristmill.model import ToolCall
 from gristmill.upstream.base import Upstreams
 from gristmill.upstream.build import World, open_upstreams
 from tests.servers import HERE
+from tests.servers.warm import warm
 
 
 @pytest.fixture
@@ -27,8 +28,7 @@ def anyio_backend() -> str:
 @asynccontextmanager
 async def web(*options: str) -> AsyncGenerator[dict[str, str]]:
     """The tool servers over HTTP; yields their addresses by name."""
-    command = [sys.executable, str(HERE / "web.py"), *options]
-    process = await open_process(command, stdin=DEVNULL, stdout=PIPE, stderr=None)
+    process = await open_process(warm("web.py", *options), stdin=DEVNULL, stdout=PIPE, stderr=None)
     try:
         assert process.stdout
         with fail_after(30):
