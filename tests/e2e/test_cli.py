@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from gristmill.model import Outcome
+from tests.servers.warm import warm_module
 
 FIELDS = set(Outcome.__dataclass_fields__)
 
@@ -18,7 +19,7 @@ def gristmill(
     *arguments: str, stdin: str | bytes = b"", cwd: Path | None = None, env: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
-        [sys.executable, "-m", "gristmill", *arguments],
+        _command(*arguments),
         input=stdin.encode() if isinstance(stdin, str) else stdin,
         capture_output=True,
         timeout=100,
@@ -27,6 +28,20 @@ def gristmill(
         check=False,
     )
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def _command(*arguments: str) -> tuple[str, ...]:
+    """The command line: the first time for each verb from nothing, as a person starts it, then without a second of imports."""
+    verb = arguments[0] if arguments else ""
+    if verb in ALWAYS_COLD or verb not in _seen:
+        _seen.add(verb)
+        return (sys.executable, "-m", "gristmill", *arguments)
+    return warm_module("gristmill", *arguments)
+
+
+ALWAYS_COLD = ("search", "describe")
+"""Verbs whose way depends on what is not imported."""
+_seen: set[str] = set()
 
 
 def outcome(*arguments: str, stdin: str | bytes, env: dict[str, str] | None = None) -> tuple[int, dict[str, Any]]:

@@ -1,13 +1,15 @@
-"""Tool servers forked from one process that has imported the SDK, which takes a second of each start otherwise.
+"""Tool servers and command lines forked from one process that has imported what they need: a second of each start otherwise.
 
 What a test sees is the same: a process of its own on its own pipes, started by a command and gone when it is killed.
 """
 
+import atexit
 import contextlib
 import functools
 import importlib
 import json
 import os
+import pkgutil
 import runpy
 import select
 import signal
@@ -22,11 +24,22 @@ from pathlib import Path
 from gristmill.config_servers import ServerConfig
 
 HERE = Path(__file__).parent
+SDK = ("mcp.server.mcpserver", "starlette.applications", "uvicorn")
+ROOMS = tuple(f"gristmill.{name}" for name in ("sandbox", "session", "shaping", "store", "upstream", "runtime", "serve.cli"))
 
 
 def warm(script: str, *arguments: str) -> tuple[str, ...]:
     """The command of the server in ``script`` of this folder."""
-    return (sys.executable, "-I", "-S", str(HERE / "relay.py"), _place(), str(HERE / script), *arguments)
+    return _relayed(str(HERE / script), *arguments)
+
+
+def warm_module(*words: str) -> tuple[str, ...]:
+    """The command for ``python -m`` and these words."""
+    return _relayed("-m", *words)
+
+
+def _relayed(*words: str) -> tuple[str, ...]:
+    return (sys.executable, "-I", "-S", str(HERE / "relay.py"), _place(), *words)
 
 
 def server_of(script: str, *arguments: str) -> ServerConfig:
@@ -56,8 +69,12 @@ _kept: list[tuple[socket.socket, subprocess.Popen[bytes]]] = []
 
 def main(place: str, owner: socket.socket) -> None:
     """Fork whatever is asked for, as long as the owner lives."""
-    for name in ("mcp.server.mcpserver", "starlette.applications", "uvicorn"):
+    for name in SDK:
         importlib.import_module(name)
+    for room in map(importlib.import_module, ROOMS):
+        for module in pkgutil.iter_modules(room.__path__, f"{room.__name__}."):
+            importlib.import_module(module.name)
+    assert threading.active_count() == 1, "a fork has only one of our threads"
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for servers: their line tells how they ended
     with socket.socket(socket.AF_UNIX) as door:
         door.bind(place)
@@ -91,9 +108,19 @@ def _become(line: socket.socket) -> None:
     os.environ.update(order["env"])
     threading.Thread(target=_end_with, args=(line,), daemon=True).start()
     with _told(line):
-        sys.argv = order["argv"]
-        sys.path.insert(0, os.path.dirname(sys.argv[0]))
-        runpy.run_path(sys.argv[0], run_name="__main__")
+        _run(order["argv"])
+
+
+def _run(words: list[str]) -> None:
+    """Run a script or, after ``-m``, a module, as the interpreter would."""
+    sys.argv = words
+    if words[0] != "-m":
+        sys.path[0] = os.path.dirname(words[0])
+        runpy.run_path(words[0], run_name="__main__")
+        return
+    del words[0]
+    sys.path[0] = os.getcwd()
+    runpy.run_module(words[0], run_name="__main__", alter_sys=True)
 
 
 def _end_with(line: socket.socket) -> None:
@@ -113,6 +140,7 @@ def _told(line: socket.socket) -> Generator[None]:
     except BaseException:
         sys.excepthook(*sys.exc_info())
     finally:
+        atexit._run_exitfuncs()
         sys.stdout.flush()
         sys.stderr.flush()
         line.send(bytes([code & 255]))
