@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
@@ -12,23 +13,42 @@ import pytest
 
 from gristmill.sandbox.linux import cgroups
 from tests.attack.conftest import open_to_others
-from tests.attack.wall import PATIENCE, reachable
+from tests.attack.wall import reachable
 
 PROGRAM = Path(__file__).parent / "programs" / "lacking.py"
 NEW_NAMESPACE = 0x7E020000
 
 
-def lacking(state: Path, isolation: str = "namespaces", **order: Any) -> dict[str, Any]:
-    """Open a gateway and run a program where the calls in ``deny`` are refused."""
-    reachable(state)
+Lacking = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def machines() -> Generator[subprocess.Popen[str]]:
+    """What opens gateways on machines that lack something."""
+    command = [sys.executable, "-B", str(PROGRAM)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1) as process:
+        yield process
+        process.kill()
+
+
+@pytest.fixture
+def lacking(machines: subprocess.Popen[str], tmp_path: Path) -> Lacking:
+    """Opens a gateway and runs a program where the calls in ``deny`` are refused."""
+    reachable(tmp_path)
     for folder in ("workspaces", "scratch", "catalog"):
-        (state / folder).mkdir(exist_ok=True, mode=0o711)
-    text = json.dumps({"deny": {}, "isolation": isolation, "state": str(state), **order})
-    done = subprocess.run(
-        [sys.executable, "-B", str(PROGRAM), text], capture_output=True, text=True, timeout=PATIENCE, check=False
-    )
-    assert done.stdout, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
+        (tmp_path / folder).mkdir(exist_ok=True, mode=0o711)
+
+    def run(isolation: str = "namespaces", **order: Any) -> dict[str, Any]:
+        assert machines.stdin
+        assert machines.stdout
+        print(json.dumps({"deny": {}, "isolation": isolation, "state": str(tmp_path), **order}), file=machines.stdin)
+        said = ""
+        while (line := machines.stdout.readline()) != "ended\n":
+            assert line, "the program has ended"
+            said = line
+        return json.loads(said)
+
+    return run
 
 
 FEATURES = {
@@ -46,14 +66,14 @@ CALLS = ("umount2", "mount_setattr", "setns", "capset", "sethostname", "pidfd_op
 
 
 @pytest.mark.requirement("T50")
-def test_the_control_machine_lacks_nothing(tmp_path: Path) -> None:
-    assert lacking(tmp_path) == {"opened": "namespaces", "isolation": "namespaces", "status": "ok", "result": 42}
+def test_the_control_machine_lacks_nothing(lacking: Lacking) -> None:
+    assert lacking() == {"opened": "namespaces", "isolation": "namespaces", "status": "ok", "result": 42}
 
 
 @pytest.mark.requirement("T50")
 @pytest.mark.parametrize("call", FEATURES)
-def test_without_a_kernel_feature_nothing_runs_and_the_lack_and_the_remedy_are_named(tmp_path: Path, call: str) -> None:
-    answer = lacking(tmp_path, deny={call: errno.EPERM})
+def test_without_a_kernel_feature_nothing_runs_and_the_lack_and_the_remedy_are_named(lacking: Lacking, call: str) -> None:
+    answer = lacking(deny={call: errno.EPERM})
     assert answer.get("refused") == "SandboxUnavailable", answer
     assert f"{FEATURES[call]}: " in answer["message"], answer
     assert "To grant it" in answer["message"]
@@ -61,16 +81,16 @@ def test_without_a_kernel_feature_nothing_runs_and_the_lack_and_the_remedy_are_n
 
 @pytest.mark.requirement("T50")
 @pytest.mark.parametrize("call", ["landlock_create_ruleset", "seccomp"])
-def test_on_a_kernel_too_old_to_know_a_call_nothing_runs(tmp_path: Path, call: str) -> None:
-    answer = lacking(tmp_path, deny={call: errno.ENOSYS})
+def test_on_a_kernel_too_old_to_know_a_call_nothing_runs(lacking: Lacking, call: str) -> None:
+    answer = lacking(deny={call: errno.ENOSYS})
     assert answer.get("refused") == "SandboxUnavailable", answer
     assert f"{FEATURES[call]}: " in answer["message"], answer
 
 
 @pytest.mark.requirement("T50")
 @pytest.mark.parametrize("call", CALLS)
-def test_without_a_call_that_a_step_needs_nothing_runs_and_the_call_is_named(tmp_path: Path, call: str) -> None:
-    answer = lacking(tmp_path, deny={call: errno.EPERM})
+def test_without_a_call_that_a_step_needs_nothing_runs_and_the_call_is_named(lacking: Lacking, call: str) -> None:
+    answer = lacking(deny={call: errno.EPERM})
     assert answer.get("refused") == "SandboxUnavailable", answer
     assert call in answer["message"], answer
 
@@ -78,8 +98,8 @@ def test_without_a_call_that_a_step_needs_nothing_runs_and_the_call_is_named(tmp
 @pytest.mark.requirement("T50")
 @pytest.mark.parametrize("flag", [0x10000000, 0x20000000, 0x20000, 0x40000000, 0x8000000, 0x4000000, 0x2000000, NEW_NAMESPACE],
                          ids=["user", "pid", "mount", "net", "ipc", "uts", "cgroup", "all"])  # fmt: skip
-def test_without_one_kind_of_namespace_nothing_runs(tmp_path: Path, flag: int) -> None:
-    answer = lacking(tmp_path, flags=flag)
+def test_without_one_kind_of_namespace_nothing_runs(lacking: Lacking, flag: int) -> None:
+    answer = lacking(flags=flag)
     assert answer.get("refused") == "SandboxUnavailable", answer
     assert "namespaces" in answer["message"]
     assert "user.max_user_namespaces" in answer["message"]
@@ -87,31 +107,29 @@ def test_without_one_kind_of_namespace_nothing_runs(tmp_path: Path, flag: int) -
 
 @pytest.mark.requirement("T50")
 @pytest.mark.parametrize("call", ["unshare", "pivot_root"])
-def test_auto_takes_the_lower_level_and_says_so_in_the_outcome(tmp_path: Path, call: str) -> None:
+def test_auto_takes_the_lower_level_and_says_so_in_the_outcome(lacking: Lacking, call: str) -> None:
     _landlock_or_skip()
-    answer = lacking(tmp_path, isolation="auto", deny={call: errno.EPERM})
+    answer = lacking(isolation="auto", deny={call: errno.EPERM})
     assert answer == {"opened": "landlock", "isolation": "landlock", "status": "ok", "result": 42}
 
 
 @pytest.mark.requirement("T50")
-def test_auto_takes_the_best_there_is(tmp_path: Path) -> None:
-    assert lacking(tmp_path, isolation="auto")["isolation"] == "namespaces"
+def test_auto_takes_the_best_there_is(lacking: Lacking) -> None:
+    assert lacking(isolation="auto")["isolation"] == "namespaces"
 
 
 @pytest.mark.requirement("T50")
 @pytest.mark.parametrize("call", ["seccomp", "landlock_create_ruleset"])
 @pytest.mark.parametrize("isolation", ["landlock", "auto"])
-def test_below_landlock_and_seccomp_nothing_runs_at_any_setting(tmp_path: Path, call: str, isolation: str) -> None:
-    answer = lacking(tmp_path, isolation=isolation, deny={call: errno.EPERM, "unshare": errno.EPERM})
+def test_below_landlock_and_seccomp_nothing_runs_at_any_setting(lacking: Lacking, call: str, isolation: str) -> None:
+    answer = lacking(isolation=isolation, deny={call: errno.EPERM, "unshare": errno.EPERM})
     assert answer.get("refused") == "SandboxUnavailable", answer
     assert call.partition("_")[0] in answer["message"].lower() or "cannot read" in answer["message"]
 
 
 @pytest.mark.requirement("T50")
-def test_cgroups_that_are_required_and_missing_stop_the_start(tmp_path: Path) -> None:
-    answer = (
-        lacking(tmp_path, deny={"mkdir": errno.EACCES}, cgroups="require") if _granted() else lacking(tmp_path, cgroups="require")
-    )
+def test_cgroups_that_are_required_and_missing_stop_the_start(lacking: Lacking) -> None:
+    answer = lacking(deny={"mkdir": errno.EACCES}, cgroups="require") if _granted() else lacking(cgroups="require")
     assert answer.get("refused") == "SandboxUnavailable", answer
     assert "cgroup" in answer["message"]
     assert "Delegate" in answer["message"]
@@ -133,7 +151,7 @@ def _landlock_or_skip() -> None:
 
 
 @pytest.mark.requirement("T50")
-def test_at_the_landlock_level_every_outcome_says_so(tmp_path: Path) -> None:
+def test_at_the_landlock_level_every_outcome_says_so(lacking: Lacking) -> None:
     _landlock_or_skip()
-    assert lacking(tmp_path, isolation="landlock")["isolation"] == "landlock"
-    assert lacking(tmp_path, isolation="landlock", code="1 / 0")["isolation"] == "landlock"
+    assert lacking(isolation="landlock")["isolation"] == "landlock"
+    assert lacking(isolation="landlock", code="1 / 0")["isolation"] == "landlock"

@@ -1,13 +1,16 @@
-# A machine that lacks something: refuse some system calls for this process and all it starts, then open a gateway.
-# argv: JSON {"deny": {name: errno}, "clone_flags": mask, "isolation", "state", "cgroups"}. Prints what came of it as JSON.
+# A machine that lacks something: refuse some system calls for a process and all it starts, and open a gateway there.
+# A line of stdin: JSON {"deny": {name: errno}, "flags": mask, "isolation", "state", "cgroups"}. Each is done in a process of its
+# own, forked before anything is refused, since imports take most of a start. Prints what came of it as JSON, then "ended".
 import asyncio
 import ctypes
+import importlib
 import json
 import os
+import pkgutil
 import struct
 import sys
+import traceback
 
-order = json.loads(sys.argv[1])
 LOAD, EQUAL, HAS_BITS, RETURN = 0x20, 0x15, 0x45, 0x06
 ALLOW, ERRNO = 0x7FFF0000, 0x00050000
 
@@ -37,13 +40,8 @@ from gristmill.errors import SandboxError  # noqa: E402
 from gristmill.runtime.runtime import Runtime  # noqa: E402
 from gristmill.sandbox.linux import kernel  # noqa: E402
 
-numbers = [(kernel.NUMBERS[name], code) for name, code in order["deny"].items()]
-clone = [kernel.NUMBERS[name] for name in ("clone", "unshare")] if order.get("flags") else []
-if numbers or clone:
-    refuse(numbers, clone, order.get("flags", 0))
 
-
-async def main():
+async def run(order):
     sandbox = {"isolation": order["isolation"], "warm": 1, "cgroups": order.get("cgroups", "auto")}
     config = load_config(None, store={"path": order["state"]}, sandbox=sandbox)
     async with Runtime.open(config) as runtime:
@@ -51,7 +49,27 @@ async def main():
         return {"opened": runtime.isolation, "isolation": outcome.isolation, "status": outcome.status, "result": outcome.result}
 
 
-try:
-    print(json.dumps(asyncio.run(main())))
-except SandboxError as error:
-    print(json.dumps({"refused": type(error).__name__, "code": error.code, "message": error.message}))
+def answer(order):
+    numbers = [(kernel.NUMBERS[name], code) for name, code in order["deny"].items()]
+    clone = [kernel.NUMBERS[name] for name in ("clone", "unshare")] if order.get("flags") else []
+    if numbers or clone:
+        refuse(numbers, clone, order.get("flags", 0))
+    try:
+        print(json.dumps(asyncio.run(run(order))), flush=True)
+    except SandboxError as error:
+        print(json.dumps({"refused": type(error).__name__, "code": error.code, "message": error.message}), flush=True)
+
+
+for room in ("catalog", "guard", "ledger", "runtime", "sandbox", "session", "shaping", "store", "upstream"):
+    package = importlib.import_module(f"gristmill.{room}")
+    for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+        importlib.import_module(module.name)
+for line in sys.stdin:
+    if (child := os.fork()) == 0:
+        try:
+            answer(json.loads(line))
+        except BaseException:
+            traceback.print_exc()
+        os._exit(0)
+    os.waitpid(child, 0)
+    print("ended", flush=True)
