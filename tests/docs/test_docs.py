@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -9,9 +10,12 @@ from pathlib import Path
 import pytest
 
 from gristmill.config import load_config
+from tests.servers.warm import warm_module
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+TYPED_FIRST = ("README.md", "docs/index.md", "docs/guides/quick-start.md", "docs/guides/run-code.md")
+"""Pages whose commands are started as a newcomer starts them: by the installed program, from nothing."""
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -48,10 +52,22 @@ def test_python_examples_run(name: str, text: str, state: Path, tmp_path: Path) 
     assert (name, done.returncode, done.stderr) == (name, 0, "")
 
 
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a ``gristmill`` that starts without a second of imports."""
+    program = tmp_path_factory.mktemp("bin") / "gristmill"
+    program.write_text(f'#!/bin/sh\nexec {shlex.join(warm_module("gristmill"))} "$@"\n')
+    program.chmod(0o755)
+    return program.parent
+
+
 @pytest.mark.parametrize(("name", "text"), blocks("sh"))
-def test_shell_examples_run(name: str, text: str, state: Path, tmp_path: Path) -> None:
+def test_shell_examples_run(name: str, text: str, state: Path, tmp_path: Path, quick: Path) -> None:
+    env = environment(state)
+    if not name.startswith(TYPED_FIRST):
+        env["PATH"] = f"{quick}:{env['PATH']}"
     done = subprocess.run(
-        ["sh", "-e", "-c", text], cwd=tmp_path, env=environment(state), capture_output=True, text=True, timeout=100, check=False
+        ["sh", "-e", "-c", text], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=100, check=False
     )
     assert (name, done.returncode) == (name, 0), done.stderr
 
