@@ -36,6 +36,7 @@ LEFT_OUT = (
     "playwright",
     "kubernetes_validate",
     "grafana_foundation_sdk",
+    "schemathesis",
     "pip",
     "setuptools",
 )

@@ -19,7 +19,7 @@ def gristmill(
     *arguments: str, stdin: str | bytes = b"", cwd: Path | None = None, env: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
-        _command(*arguments),
+        command_line(*arguments),
         input=stdin.encode() if isinstance(stdin, str) else stdin,
         capture_output=True,
         timeout=100,
@@ -30,7 +30,7 @@ def gristmill(
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
-def _command(*arguments: str) -> tuple[str, ...]:
+def command_line(*arguments: str) -> tuple[str, ...]:
     """The command line: the first time for each verb from nothing, as a person starts it, then without a second of imports."""
     verb = arguments[0] if arguments else ""
     if verb in ALWAYS_COLD or verb not in _seen:
@@ -94,7 +94,7 @@ def test_what_is_shown_of_a_large_result_can_be_chosen(home: dict[str, str]) -> 
     assert len(shown["full"]["result"]) == 2_000
 
 
-def test_a_sessions_files_survive_the_command(home: dict[str, str]) -> None:
+def test_a_sessions_files_survive_thecommand_line(home: dict[str, str]) -> None:
     outcome("--session", "cli", stdin="open('f', 'w').write('kept')", env=home)
     _, found = outcome("--session", "cli", stdin="open('f').read()", env=home)
     assert (found["result"], found["session"], found["state"]) == ("kept", "cli", "fresh")

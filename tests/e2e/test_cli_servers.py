@@ -3,14 +3,13 @@
 import json
 import re
 import subprocess
-import sys
 from collections.abc import Generator
 from pathlib import Path
 
 import httpx2
 import pytest
 
-from tests.e2e.test_cli import gristmill
+from tests.e2e.test_cli import command_line, gristmill
 from tests.servers.warm import warm
 
 
@@ -69,7 +68,7 @@ def locked(tmp_path: Path) -> Generator[Path]:
 
 def log_in(folder: Path) -> tuple[int, str]:
     """Run the verb, and be the person at the browser."""
-    command = [sys.executable, "-m", "gristmill", "login", "crm", "--no-browser", "--timeout", "30"]
+    command = command_line("login", "crm", "--no-browser", "--timeout", "30")
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr
         assert process.stdout

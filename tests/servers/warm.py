@@ -6,6 +6,7 @@ What a test sees is the same: a process of its own on its own pipes, started by 
 import atexit
 import contextlib
 import functools
+import gc
 import importlib
 import json
 import os
@@ -18,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import traceback
 from collections.abc import Generator
 from pathlib import Path
 
@@ -57,7 +59,9 @@ def _place() -> str:
     ours, theirs = socket.socketpair()
     command = [sys.executable, "-m", "tests.servers.warm", place, str(theirs.fileno())]
     with theirs:
-        process = subprocess.Popen(command, cwd=HERE.parents[1], pass_fds=(theirs.fileno(),), stdin=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            command, cwd=HERE.parents[1], pass_fds=(theirs.fileno(),), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+        )
     _kept.append((ours, process))
     assert ours.recv(1), "the process to fork servers from did not start"
     return place
@@ -75,6 +79,7 @@ def main(place: str, owner: socket.socket) -> None:
         for module in pkgutil.iter_modules(room.__path__, f"{room.__name__}."):
             importlib.import_module(module.name)
     assert threading.active_count() == 1, "a fork has only one of our threads"
+    gc.freeze()  # what is shared stays shared
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for servers: their line tells how they ended
     with socket.socket(socket.AF_UNIX) as door:
         door.bind(place)
@@ -114,6 +119,7 @@ def _become(line: socket.socket) -> None:
 def _run(words: list[str]) -> None:
     """Run a script or, after ``-m``, a module, as the interpreter would."""
     sys.argv = words
+    sys.path[1:1] = [place for place in os.environ.get("PYTHONPATH", "").split(os.pathsep) if place and place not in sys.path]
     if words[0] != "-m":
         sys.path[0] = os.path.dirname(words[0])
         runpy.run_path(words[0], run_name="__main__")
@@ -138,9 +144,9 @@ def _told(line: socket.socket) -> Generator[None]:
     except SystemExit as error:
         code = error.code if isinstance(error.code, int) else int(error.code is not None)
     except BaseException:
-        sys.excepthook(*sys.exc_info())
+        traceback.print_exc()
     finally:
-        atexit._run_exitfuncs()
+        atexit._run_exitfuncs()  # pyright: ignore[reportPrivateUsage]
         sys.stdout.flush()
         sys.stderr.flush()
         line.send(bytes([code & 255]))

@@ -12,6 +12,7 @@ import pytest
 from gristmill.runtime.records import open_config_store
 from gristmill.serve.auth import TABLES, Tokens
 from tests.e2e.http.conftest import ROOT, SETTINGS, Service, Start
+from tests.e2e.test_cli import command_line
 
 MATRIX = [
     ("POST", "/execute", {"execute"}),
@@ -129,7 +130,7 @@ def test_tokens_are_made_listed_and_revoked_on_the_command_line(tmp_path: Path) 
     environment = {**os.environ, "GRISTMILL_STORE__PATH": str(tmp_path), "PYTHONPATH": str(ROOT / "src"), "NO_COLOR": "1"}
 
     def gristmill(*arguments: str) -> str:
-        command = [sys.executable, "-m", "gristmill", "tokens", *arguments]
+        command = command_line("tokens", *arguments)
         return subprocess.run(
             command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True
         ).stdout
