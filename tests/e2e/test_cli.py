@@ -16,10 +16,10 @@ FIELDS = set(Outcome.__dataclass_fields__)
 
 
 def gristmill(
-    *arguments: str, stdin: str | bytes = b"", cwd: Path | None = None, env: dict[str, str] | None = None
+    *arguments: str, stdin: str | bytes = b"", cwd: Path | None = None, env: dict[str, str] | None = None, cold: bool = False
 ) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
-        command_line(*arguments),
+        command_line(*arguments, cold=cold),
         input=stdin.encode() if isinstance(stdin, str) else stdin,
         capture_output=True,
         timeout=100,
@@ -30,10 +30,10 @@ def gristmill(
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
-def command_line(*arguments: str) -> tuple[str, ...]:
+def command_line(*arguments: str, cold: bool = False) -> tuple[str, ...]:
     """The command line: the first time for each verb from nothing, as a person starts it, then without a second of imports."""
     verb = arguments[0] if arguments else ""
-    if verb in ALWAYS_COLD or verb not in _seen:
+    if cold or verb in ALWAYS_COLD or verb not in _seen:
         _seen.add(verb)
         return (sys.executable, "-m", "gristmill", *arguments)
     return warm_module("gristmill", *arguments)
