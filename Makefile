@@ -28,9 +28,7 @@ $(PAGES): $(PARTS) | $(STAMP)
 demo: setup    ## answer questions over the example apps live: code, nested calls, answer, tokens three ways
 	@$(BIN)/gristmill demo --app all
 
-test: setup servers    ## checks, tests and attack tests: what CI runs
-	@$(MAKE) --no-print-directory -j 2 -O check attack  # neither keeps two cores busy alone
-	@$(MAKE) --no-print-directory unit
+test: check unit attack    ## checks, tests and attack tests: what CI runs
 
 unit: setup servers    ## unit, integration and end-to-end tests
 	$(BIN)/python -m pytest tests examples --ignore=tests/attack -q -n 3 --dist loadfile

@@ -94,7 +94,7 @@ def test_what_is_shown_of_a_large_result_can_be_chosen(home: dict[str, str]) -> 
     assert len(shown["full"]["result"]) == 2_000
 
 
-def test_a_sessions_files_survive_thecommand_line(home: dict[str, str]) -> None:
+def test_a_sessions_files_survive_the_command(home: dict[str, str]) -> None:
     outcome("--session", "cli", stdin="open('f', 'w').write('kept')", env=home)
     _, found = outcome("--session", "cli", stdin="open('f').read()", env=home)
     assert (found["result"], found["session"], found["state"]) == ("kept", "cli", "fresh")

@@ -153,8 +153,10 @@ class Library:
         for upstream in self._upstreams:
             if server in (upstream.name, python_name(upstream.name, "server")):
                 await upstream.settled()
-                if upstream.status.state == "failed" and not upstream.tools:
-                    raise UpstreamUnavailable(f"{key} cannot be called: {upstream.status.error}")
+                status = upstream.status
+                # After a first failure it is tried again and again: why it failed is known also while it is.
+                if status.state != "ready" and status.error and not upstream.tools:
+                    raise UpstreamUnavailable(f"{key} cannot be called: {status.error}")
 
     def shown(self, key: str) -> Tool:
         """The tool of that key, to be read.
