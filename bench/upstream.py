@@ -59,7 +59,7 @@ if sys.argv[1:] == ["http"]:
     sock = socket.create_server(("127.0.0.1", 0))
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     print(sock.getsockname()[1], flush=True)
-    uvicorn.Server(uvicorn.Config(server.streamable_http_app(), log_level="error")).run(sockets=[sock])
+    uvicorn.Server(uvicorn.Config(server.streamable_http_app(), log_level="error", timeout_keep_alive=60)).run(sockets=[sock])
 else:
     server.run()
 """
