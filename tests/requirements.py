@@ -65,11 +65,7 @@ REQUIREMENTS = (
     _threat(38, "a changed or shadowing definition is noticed"),
     _threat(39, "tool results reach the model only as marked, capped values"),
     _threat(40, "servers cannot phish for tokens or make the gateway fetch addresses"),
-    _threat(
-        41,
-        "stdio servers run in a profile of their own",
-        "servers have a minimal environment and a process group of their own, no sandbox",
-    ),
+    _threat(41, "a confined stdio server reaches nothing of the host but what its profile names, or is not started"),
     _threat(42, "no HTTP request works without a token"),
     _threat(43, "a web page cannot drive a local gateway"),
     _threat(44, "hostile HTTP is refused within bounds"),

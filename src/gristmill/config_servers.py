@@ -60,6 +60,17 @@ class OAuthConfig(Section):
     """Port of the loopback address the browser comes back to; 0 takes a free one."""
 
 
+class ConfineConfig(Section):
+    """The walls around a server's program. Empty is the tightest: it reads programs and libraries, nothing else; no network."""
+
+    read: tuple[str, ...] = ()
+    """Folders and files that it may read, and programs in them that it may start; `~` and references are resolved."""
+    write: tuple[str, ...] = ()
+    """Folders and files that it may read and change; a path that is not absolute is taken from `cwd`."""
+    network: bool = False
+    """Whether it may open connections over IP. Unix sockets of this machine stay closed either way."""
+
+
 class ServerConfig(Section):
     """One tool server. Exactly one of `command`, `url`, `openapi` and `python` says what it is."""
 
@@ -71,6 +82,8 @@ class ServerConfig(Section):
     """Its environment, beside PATH, HOME and LANG. Nothing else of ours is passed on."""
     cwd: Path | None = None
     """Its working directory."""
+    confine: ConfineConfig | None = None
+    """Walls around the program: `{}` is the tightest. Without, it runs with your rights."""
     url: str | None = None
     """Address of an MCP server over HTTP."""
     transport: Literal["http", "sse"] = "http"
@@ -111,6 +124,12 @@ class ServerConfig(Section):
         kinds = [kind for kind in ("command", "url", "openapi", "python") if getattr(self, kind)]
         if len(kinds) != 1:
             raise ValueError(f"exactly one of command, url, openapi and python is needed, not {kinds or 'none'}")
+        return self
+
+    @model_validator(mode="after")
+    def _only_programs_are_confined(self) -> Self:
+        if self.confine is not None and not self.command:
+            raise ValueError("confine is for a program that Gristmill starts: it needs `command`")
         return self
 
     @model_validator(mode="after")

@@ -41,6 +41,8 @@ class ServerRow:
     """Tools whose definition is not the one that was accepted."""
     flagged: int = 0
     """Tools whose definition is suspicious."""
+    confined: bool = False
+    """Whether its program runs within walls."""
 
 
 class Discovery:

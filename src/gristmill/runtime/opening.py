@@ -12,6 +12,7 @@ from gristmill.config import Config
 from gristmill.config_servers import RESERVED_NAMES
 from gristmill.errors import ConfigError
 from gristmill.runtime.callers import Callers
+from gristmill.runtime.confined import confine_from
 from gristmill.runtime.discover import Discovery
 from gristmill.runtime.extensions import ranker
 from gristmill.runtime.folders import state_folder
@@ -53,6 +54,7 @@ async def open_servers(config: Config, tools: "Mapping[str, Function]", callers:
         tokens=partial(token_store, config.state_dir),
         emit=callers.emit,
         heard=callers.heard,
+        confine=confine_from(config.state_dir),
         ask=callers.ask,
     )
     async with open_upstreams(config.servers, world, others=ours) as upstreams:

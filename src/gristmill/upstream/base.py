@@ -21,6 +21,8 @@ class ServerStatus:
     tools: int = 0
     era: str | None = None
     error: str | None = None
+    confined: bool = False
+    """Whether its program runs within walls."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

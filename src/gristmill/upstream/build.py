@@ -64,7 +64,8 @@ async def _settle(upstream: Upstream, at_once: anyio.CapacityLimiter) -> None:
 
 def _open(name: str, config: ServerConfig, world: World, make: Make) -> Upstream:
     if config.kind != "python":
-        return Lazy(name, config.kind, load(world.cache, name, config) if world.cache else Remembered(), make)
+        known = load(world.cache, name, config) if world.cache else Remembered()
+        return Lazy(name, config.kind, known, make, confined=config.confine is not None)
     try:
         return _functions(name, config)
     except ConfigError as error:  # one server that cannot be used is no reason to do without the others

@@ -14,6 +14,7 @@ from gristmill.errors import ConfigError
 from gristmill.upstream.admit import Filter
 from gristmill.upstream.auth import Browser, SharedLogin, login_provider
 from gristmill.upstream.base import Upstream
+from gristmill.upstream.confine import confined
 from gristmill.upstream.connection import Dial
 from gristmill.upstream.http import Address, http_transport, sse_transport
 from gristmill.upstream.remember import Remembered, load, save
@@ -22,7 +23,7 @@ from gristmill.upstream.stdio import LastWords, Program, minimal_environment, st
 from gristmill.upstream.supervise import Supervised
 from gristmill.upstream.terms import Outside, Terms
 from gristmill.upstream.warden import Warden
-from gristmill.upstream.world import Tokens, World
+from gristmill.upstream.world import Confine, Tokens, World
 from gristmill.values import dataclass
 
 log = logging.getLogger(__name__)
@@ -51,7 +52,11 @@ def build_server(name: str, config: ServerConfig, world: World, warden: Warden) 
         keep=keep,
         heard=world.heard,
     )
-    dial = _stdio(config, secrets, _Child(warden, words)) if config.kind == "stdio" else _http(name, config, secrets, world)
+    dial = (
+        _stdio(name, config, secrets, _Child(warden, words, world.confine))
+        if config.kind == "stdio"
+        else _http(name, config, secrets, world)
+    )
     return Supervised(name, dial, terms_of(config), outside, known)
 
 
@@ -72,14 +77,18 @@ def terms_of(config: ServerConfig) -> Terms:
 class _Child:
     warden: Warden
     words: LastWords
+    confine: Confine | None
 
 
-def _stdio(config: ServerConfig, secrets: Secrets, child: _Child) -> Dial:
+def _stdio(name: str, config: ServerConfig, secrets: Secrets, child: _Child) -> Dial:
     @asynccontextmanager
     async def dial() -> AsyncGenerator[Any]:
         child.words.forget()
         program = await anyio.to_thread.run_sync(_program, config, secrets)
-        async with stdio_transport(program, warden=child.warden, words=child.words) as streams:
+        async with (
+            confined(name, config, program, secrets, child.confine) as program,
+            stdio_transport(program, warden=child.warden, words=child.words) as streams,
+        ):
             yield streams
 
     return dial

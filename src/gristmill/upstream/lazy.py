@@ -4,6 +4,7 @@ The MCP SDK takes half a second to import. A search that is answered from what i
 """
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 import anyio
 
@@ -20,8 +21,10 @@ Make = Callable[[], Awaitable[Upstream]]
 class Lazy:
     """An ``Upstream`` that becomes another one at its first use."""
 
-    def __init__(self, name: str, kind: str, known: Remembered, make: Make) -> None:
+    def __init__(self, name: str, kind: str, known: Remembered, make: Make, *, confined: bool = False) -> None:
+        """``confined`` says that it is never started without walls."""
         self._name, self._kind, self._known, self._make = name, kind, known, make
+        self._confined = confined
         self._inner: Upstream | None = None
         self._wanted = anyio.Event()
         self._made = anyio.Event()
@@ -40,8 +43,9 @@ class Lazy:
     def status(self) -> ServerStatus:
         """One row of a table."""
         if self._inner is not None:
-            return self._inner.status
-        return ServerStatus(name=self._name, kind=self._kind, tools=len(self._known.tools), era=self._known.era)
+            return replace(self._inner.status, confined=self._confined)
+        tools, era = len(self._known.tools), self._known.era
+        return ServerStatus(name=self._name, kind=self._kind, tools=tools, era=era, confined=self._confined)
 
     async def run(self) -> None:
         """Wait until somebody needs it, then run what it became."""

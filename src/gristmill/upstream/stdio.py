@@ -114,10 +114,20 @@ async def stdio_transport(program: Program, *, warden: Warden, words: LastWords)
             _close_transport(process)
 
 
-async def _start(program: Program) -> Process:
+def found_program(program: Program) -> str:
+    """Where the program is.
+
+    Raises:
+        UpstreamUnavailable: nowhere.
+    """
     found = shutil.which(program.command, path=program.env.get("PATH"))
     if found is None:
         raise UpstreamUnavailable(f"the command {Path(program.command).name!r} is not installed or not on PATH")
+    return found
+
+
+async def _start(program: Program) -> Process:
+    found = found_program(program)
     if program.cwd is not None and not program.cwd.is_dir():
         raise UpstreamUnavailable(f"the working directory {program.cwd} does not exist")
     return await anyio.open_process(

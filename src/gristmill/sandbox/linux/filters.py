@@ -11,6 +11,7 @@ from typing import Any
 from gristmill.sandbox.linux import kernel
 
 POLICY_FILE = Path(__file__).with_name("seccomp.toml")
+CONFINED_FILE = Path(__file__).with_name("confined.toml")
 ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 X32_BIT = 0x40000000
 
@@ -115,12 +116,36 @@ def seal_filter(machine: str = kernel.MACHINE) -> bytes:
         if rule.syscall in setup:
             _rule(program, numbers[rule.syscall], rule)
             setup -= {rule.syscall}
-    for name in sorted(setup & set(numbers), key=numbers.__getitem__):
+    _refuse(program, set(setup), machine)
+    return program.build()
+
+
+def confined_filter(*, network: bool, machine: str = kernel.MACHINE) -> bytes:
+    """The filter of a confined tool server: all is allowed but what its policy file names."""
+    content = tomllib.loads(CONFINED_FILE.read_text(encoding="utf-8"))
+    also = content["with_network" if network else "without_network"]
+    answers = content["answer"] | also.get("answer", {})
+    numbers = kernel.tables()[machine]
+    program = _Program()
+    _head(program, machine)
+    for name in sorted(answers.keys() & numbers.keys()):
+        program.add(EQUAL, 0, 1, numbers[name])
+        program.add(RETURN, k=_ERRNO | getattr(errno, answers[name]))
+    for rule in [_read_rule(rule) for rule in (*content["when"], *also.get("when", ()))]:
+        if rule.syscall in numbers:
+            _rule(program, numbers[rule.syscall], rule)
+    _refuse(program, set(content["refuse"].split()), machine)
+    return program.build()
+
+
+def _refuse(program: "_Program", names: set[str], machine: str) -> None:
+    """End the program: these calls are refused, all others allowed."""
+    numbers = kernel.tables()[machine]
+    for name in sorted(names & set(numbers), key=numbers.__getitem__):
         program.add(EQUAL, "refuse", 0, numbers[name])
     program.add(RETURN, k=ALLOW)
     program.label("refuse")
     program.add(RETURN, k=_ERRNO | errno.EPERM)
-    return program.build()
 
 
 class _Program:

@@ -19,6 +19,8 @@ ACCESS = {
     "write": READ_FILE | READ_DIR | WRITE_FILE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG | MAKE_SYM | MAKE_FIFO
     | MAKE_SOCK | REFER | TRUNCATE,
 }  # fmt: skip
+# A server's program may start what it wrote: what it starts stands within the same walls.
+ACCESS["own"] = ACCESS["write"] | EXECUTE
 FILE_ONLY = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE
 
 # What each ABI can handle: file rights, network rights, scopes.
@@ -57,9 +59,9 @@ def rights(access: str, version: int) -> int:
     return ACCESS[access] & _handled(version)
 
 
-def handled(version: int) -> ctypes.Structure:
-    """Everything that is refused unless a rule allows it: all file rights, TCP, signals and abstract sockets."""
-    return _Attr(_handled(version), 3 if version >= 4 else 0, 3 if version >= 6 else 0)
+def handled(version: int, *, tcp: bool = True) -> ctypes.Structure:
+    """Everything that is refused unless a rule allows it: all file rights, TCP (or not), signals and abstract sockets."""
+    return _Attr(_handled(version), 3 if version >= 4 and tcp else 0, 3 if version >= 6 else 0)
 
 
 def handled_size(version: int) -> int:
@@ -67,9 +69,9 @@ def handled_size(version: int) -> int:
     return 8 if version < 4 else 16 if version < 6 else 24
 
 
-def restrict(rules: list[Rule], version: int) -> None:
-    """Allow only ``rules`` from here on, and no TCP at all."""
-    ruleset = kernel.call("landlock_create_ruleset", ctypes.byref(handled(version)), handled_size(version), 0)
+def restrict(rules: list[Rule], version: int, *, tcp: bool = True) -> None:
+    """Allow only ``rules`` from here on, and no TCP at all unless it is not to be refused."""
+    ruleset = kernel.call("landlock_create_ruleset", ctypes.byref(handled(version, tcp=tcp)), handled_size(version), 0)
     try:
         for each in rules:
             kernel.call("landlock_add_rule", ruleset, 1, ctypes.byref(each), 0)

@@ -14,6 +14,7 @@ STORE_SECONDS = 10.0
 
 _REMEDIES = (
     (r"environment variable (\S+) is not set", r"export \1=... where Gristmill is started, or keep it in the keyring"),
+    (r"cannot be confined|\.confine\b", "do as it says; docs/guides/servers.md tells what a confined server can use"),
     (r"is not installed or not on PATH", "install it, or write its whole path as `command`"),
     (r"working directory .* does not exist", "make the folder, or change `cwd`"),
     (r"gristmill login (\S+)", r"run `gristmill login \1`"),

@@ -124,7 +124,8 @@ def _show(found: dict[str, Any]) -> None:
     for check in found["checkup"]:
         _line(check["name"], ok=check["ok"], seen=check["seen"], fix=check["fix"])
     for server in found["servers"]:
-        seen = f"{server['tools']:,} tools" if server["ok"] else server["error"] or server["state"]
+        walls = ", confined" if server["confined"] else ", not confined" if server["kind"] == "stdio" else ""
+        seen = f"{server['tools']:,} tools{walls}" if server["ok"] else server["error"] or server["state"]
         _line(f"server {server['name']}", ok=server["ok"], seen=seen, fix=server["fix"])
     if found["isolation"]:
         _show_sandbox(found)

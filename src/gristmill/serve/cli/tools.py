@@ -117,6 +117,7 @@ def table_of_servers(rows: "Sequence[ServerRow]") -> Any:
     for row in rows:
         colour = {"ready": "green", "failed": "red"}.get(row.state, "yellow")
         notes = [f"{count} {word}" for count, word in ((row.changed, "changed"), (row.flagged, "flagged")) if count]
+        notes = ["confined", *notes] if row.confined else notes
         cells = row.name, row.kind, f"[{colour}]{row.state}[/]", f"{row.tools:,}", f"{row.tokens:,}"
         table.add_row(*cells, ", ".join(notes), _plain(harmless(row.error or "")))
     return table

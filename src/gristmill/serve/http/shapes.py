@@ -216,6 +216,8 @@ class ServerView(_Out):
     """Tools whose definition is not the one that was accepted."""
     flagged: int = 0
     """Tools whose definition is suspicious."""
+    confined: bool = False
+    """Whether its program runs within walls."""
 
 
 class ToolView(_Out):

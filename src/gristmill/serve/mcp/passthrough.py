@@ -73,6 +73,8 @@ async def relaying(config: Config, name: str) -> AsyncGenerator[Server[Any]]:
     server = config.servers.get(name)
     if server is None or server.command is None:
         raise ConfigError(f"--passthrough wants the name of a server with a command; {name!r} is none")
+    if server.confine is not None:
+        raise ConfigError(f"--passthrough starts a server as it is, and {name!r} is to be confined")
     parameters = StdioServerParameters(command=server.command, args=list(server.args), env=dict(server.env), cwd=server.cwd)
     async with AsyncExitStack() as stack:
         tasks = await stack.enter_async_context(anyio.create_task_group())
