@@ -40,6 +40,8 @@ def main() -> None:
     except OSError as error:
         named = f"{error.filename}: " if error.filename else ""
         _end(f"{named}{error.strerror}. {profile['remedy']}")
+    except ValueError as error:  # what the resource module makes of a limit that cannot be set
+        _end(f"{error}. {profile['remedy']}")
     try:
         os.execv(command[0], command)
     except OSError as error:
