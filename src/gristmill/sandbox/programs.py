@@ -51,8 +51,8 @@ def _hops(path: Path) -> Iterator[Path]:
         yield path
         if not path.is_symlink():
             break
-        path = Path(os.path.normpath(path.parent.resolve() / path.readlink()))
-    if (real := path.resolve()) != path:
+        path = Path(os.path.normpath(os.path.join(os.path.realpath(path.parent), path.readlink())))
+    if (real := Path(os.path.realpath(path))) != path:
         yield real
 
 

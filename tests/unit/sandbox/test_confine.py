@@ -1,0 +1,63 @@
+"""The profile of a confined server: what is in it, and what never is. No process is started here."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gristmill.errors import ConfigError
+from gristmill.sandbox import confine
+from gristmill.sandbox.confine import Confinement, launcher
+
+
+def _rules(wanted: Confinement) -> dict[str, str]:
+    with launcher(wanted) as (command, _):
+        return dict(json.loads(command[-1])["rules"])
+
+
+def _wanted(folder: Path, **values: tuple[str, ...] | tuple[Path, ...]) -> Confinement:
+    return Confinement(server="x", program="/bin/true", path="/usr/bin", cwd=folder, **values)  # pyright: ignore[reportArgumentType]
+
+
+def test_paths_are_taken_from_the_working_directory_and_from_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for name in ("here", "home/notes"):
+        (tmp_path / name).mkdir(parents=True)
+    rules = _rules(_wanted(tmp_path, read=("here",), write=("~/notes",)))
+    assert rules[str(tmp_path / "here")] == "execute"
+    assert rules[str(tmp_path / "home" / "notes")] == "own"
+
+
+def test_a_path_that_is_not_there_is_named_with_its_field(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"servers\.x\.confine\.write: gone"):
+        _rules(_wanted(tmp_path, write=("gone",)))
+
+
+def test_a_hidden_folder_within_what_is_always_open_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("opt/app/bin", "opt/gristmill/state", "opt/gristmill/bin"):
+        (tmp_path / name).mkdir(parents=True)
+    monkeypatch.setattr(confine, "SYSTEM", (str(tmp_path / "opt"),))
+    rules = _rules(_wanted(tmp_path, hidden=(tmp_path / "opt" / "gristmill" / "state",)))
+    ours = {path for path in rules if path.startswith(str(tmp_path))}
+    assert ours == {str(tmp_path / "opt" / "app"), str(tmp_path / "opt" / "gristmill" / "bin")}
+
+
+def test_a_home_within_what_is_always_open_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("opt/app", "opt/me/letters"):
+        (tmp_path / name).mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(tmp_path / "opt" / "me"))
+    monkeypatch.setattr(confine, "SYSTEM", (str(tmp_path / "opt"),))
+    assert {path for path in _rules(_wanted(tmp_path)) if path.startswith(str(tmp_path))} == {str(tmp_path / "opt" / "app")}
+
+
+def test_no_profile_opens_a_root_a_home_all_of_etc_or_all_of_proc(tmp_path: Path) -> None:
+    assert not {"/", "/home", "/root", "/etc", "/proc", "/dev", "/tmp", "/var", "/run", str(Path.home())} & set(
+        _rules(_wanted(tmp_path))
+    )
+
+
+def test_nothing_secret_is_on_the_command_line(tmp_path: Path) -> None:
+    with launcher(_wanted(tmp_path)) as (command, folder):
+        assert set(json.loads(command[-1])) == {"rules", "network", "filter", "remedy"}
+        assert folder.stat().st_mode & 0o777 == 0o700
+    assert not folder.exists()
