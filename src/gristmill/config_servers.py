@@ -83,7 +83,7 @@ class ServerConfig(Section):
     cwd: Path | None = None
     """Its working directory."""
     confine: ConfineConfig | None = None
-    """Walls around the program: `{}` is the tightest. Without, it runs with your rights."""
+    """Walls around the program: `{}` is the tightest, `read`, `write` and `network` open it. Without, it has all your rights."""
     url: str | None = None
     """Address of an MCP server over HTTP."""
     transport: Literal["http", "sse"] = "http"

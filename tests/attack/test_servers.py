@@ -21,6 +21,7 @@ from gristmill.config import Config, load_config
 from gristmill.model import ToolCall
 from gristmill.runtime.callers import Callers
 from gristmill.runtime.opening import open_servers
+from gristmill.sandbox.confine import Confinement, launcher
 from gristmill.sandbox.linux import kernel
 from gristmill.upstream.base import Upstreams
 
@@ -225,9 +226,17 @@ def test_a_confined_server_sees_its_own_environment_and_nothing_of_the_gateways(
 
 
 @pytest.mark.requirement("T41")
-def test_a_confined_server_has_no_file_open_but_its_three(host: Host) -> None:
-    code = "result = [n for n in os.listdir('/proc/self/fd') if os.path.lexists(f'/proc/self/fd/{n}')]"  # not the listing's own
-    assert sorted(host.ask("confined", code)["did"]) == ["0", "1", "2"]
+def test_a_file_that_somebody_left_open_does_not_reach_a_confined_server() -> None:
+    wanted = Confinement(server="x", program="/bin/ls", path="", cwd=Path("/"))
+    with launcher(wanted) as (command, _), socket.socket() as left:
+        left.set_inheritable(True)
+        listing = ["ls", "/proc/self/fd"]
+        free = subprocess.run(listing, pass_fds=[left.fileno()], capture_output=True, text=True, check=True)
+        confined = subprocess.run(
+            [*command, "/bin/ls", *listing[1:]], pass_fds=[left.fileno()], capture_output=True, text=True, check=True
+        )
+        assert str(left.fileno()) in free.stdout.split()
+        assert confined.stdout.split() == ["0", "1", "2", "3"]  # the last is the listing's own
 
 
 ORDINARY = {

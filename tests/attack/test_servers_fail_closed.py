@@ -11,9 +11,11 @@ import anyio
 import pytest
 
 from gristmill.config import load_config
+from gristmill.errors import ConfigError
 from gristmill.runtime.callers import Callers
 from gristmill.runtime.opening import open_servers
 from gristmill.sandbox.linux import confined
+from gristmill.serve.mcp.passthrough import relaying
 from gristmill.upstream.base import ServerStatus
 from tests.attack.wall import PATIENCE
 
@@ -91,6 +93,19 @@ confined.main()
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert (done.returncode, done.stdout) == (confined.FAILED, "")
     assert "version 6 is needed, this kernel has 5. Do this." in done.stderr
+
+
+@pytest.mark.requirement("T41")
+def test_the_mode_that_relays_a_server_as_it_is_does_not_start_a_confined_one(tmp_path: Path) -> None:
+    config = load_config(None, servers={"pry": _server(tmp_path)})
+
+    async def main() -> None:
+        async with relaying(config, "pry"):
+            pass
+
+    with pytest.raises(ConfigError, match="is to be confined"):
+        anyio.run(main)
+    assert not _ran(tmp_path)
 
 
 @pytest.mark.requirement("T41")

@@ -43,7 +43,7 @@ def test_tools_shows_every_server_and_how_it_is(here: Path) -> None:
 
 def test_tools_as_json_has_every_field(here: Path) -> None:
     rows = json.loads(gristmill("tools", "--json", cwd=here).stdout)
-    assert set(rows[0]) == {"name", "kind", "state", "tools", "tokens", "era", "error", "changed", "flagged"}
+    assert set(rows[0]) == {"name", "kind", "state", "tools", "tokens", "era", "error", "changed", "flagged", "confined"}
     assert rows[0]["tokens"] > 50
 
 
