@@ -3,9 +3,8 @@
 Nothing here changes this process: the launcher confines itself, and becomes the server.
 """
 
-import base64
 import fcntl
-import json
+import marshal
 import os
 import shutil
 import sys
@@ -53,10 +52,10 @@ def launcher(wanted: Confinement) -> Generator[tuple[tuple[str, ...], Path]]:
         profile = {
             "rules": list(dict.fromkeys((*_always(wanted), *asked, (str(folder), "own")))),
             "network": wanted.network,
-            "filter": base64.b64encode(filters.confined_filter(network=wanted.network)).decode(),
+            "filter": filters.confined_filter(network=wanted.network),
             "remedy": _remedy(wanted.server),
         }
-        yield (executable(), "-I", "-S", "-B", "-X", "utf8", str(LAUNCHER), json.dumps(profile)), folder
+        yield (executable(), "-I", "-S", "-B", "-X", "utf8", str(LAUNCHER), marshal.dumps(profile).hex()), folder
 
 
 def _remedy(server: str) -> str:

@@ -1,7 +1,8 @@
 """The profile of a confined server: what is in it, and what never is. No process is started here."""
 
-import json
+import marshal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,9 +11,13 @@ from gristmill.sandbox import confine
 from gristmill.sandbox.confine import Confinement, launcher
 
 
+def _profile(command: tuple[str, ...]) -> dict[str, Any]:
+    return marshal.loads(bytes.fromhex(command[-1]))
+
+
 def _rules(wanted: Confinement) -> dict[str, str]:
     with launcher(wanted) as (command, _):
-        return dict(json.loads(command[-1])["rules"])
+        return dict(_profile(command)["rules"])
 
 
 def _wanted(folder: Path, **values: tuple[str, ...] | tuple[Path, ...]) -> Confinement:
@@ -58,6 +63,6 @@ def test_no_profile_opens_a_root_a_home_all_of_etc_or_all_of_proc(tmp_path: Path
 
 def test_nothing_secret_is_on_the_command_line(tmp_path: Path) -> None:
     with launcher(_wanted(tmp_path)) as (command, folder):
-        assert set(json.loads(command[-1])) == {"rules", "network", "filter", "remedy"}
+        assert set(_profile(command)) == {"rules", "network", "filter", "remedy"}
         assert folder.stat().st_mode & 0o777 == 0o700
     assert not folder.exists()

@@ -1,20 +1,35 @@
 """The kernel by number: system calls through ctypes, for calls that the standard library does not offer."""
 
 import ctypes
-import functools
-import json
 import os
-from collections.abc import Callable
+
+TYPE_CHECKING = False  # as in `typing`, whose loading would cost every launch milliseconds
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MACHINE = os.uname().machine
 
 
-@functools.cache
+def _read() -> dict[str, dict[str, int]]:
+    # Line by line, without json, pathlib and platform, which the launchers would load for this file alone while a caller waits.
+    found: dict[str, dict[str, int]] = {}
+    table: dict[str, int] = {}
+    with open(os.path.join(os.path.dirname(__file__), "syscalls.json"), encoding="latin-1") as file:
+        for line in file:
+            name, _, value = line.strip(" ,\n").partition(": ")
+            if value == "{":
+                table = found[name.strip('"')] = {}
+            elif value:
+                table[name.strip('"')] = int(value)
+    return found
+
+
+_TABLES = _read()
+
+
 def tables() -> dict[str, dict[str, int]]:
     """The numbers of the system calls by machine and name."""
-    # Without pathlib and platform, which the launcher would load for this file alone while the first caller waits.
-    with open(os.path.join(os.path.dirname(__file__), "syscalls.json"), encoding="ascii") as file:
-        return json.load(file)
+    return _TABLES
 
 
 NUMBERS = tables().get(MACHINE, {})
@@ -62,7 +77,7 @@ def raw(number: int, *args: int) -> int:
     return result if result >= 0 else -ctypes.get_errno()
 
 
-fork: Callable[[], int] = _libc.fork
+fork: "Callable[[], int]" = _libc.fork
 FORK: int = ctypes.cast(_libc.fork, ctypes.c_void_p).value or 0
 """libc's fork: nothing of Python's is run in the child, whose one thread goes on where the template's stood."""
 
