@@ -42,7 +42,7 @@ def launcher(wanted: Confinement) -> Generator[tuple[tuple[str, ...], Path]]:
     """The command that becomes what follows it, within walls, and the folder that is the server's own until the block ends.
 
     Raises:
-        ConfigError: a path is not there, or would open what is hidden.
+        ConfigError: a path is not there, would open what is hidden, or could be moved by the server.
         SandboxUnavailable: not on this kind of machine.
     """
     if sys.platform != "linux" or kernel.MACHINE not in filters.ARCHITECTURES:
@@ -69,23 +69,48 @@ def _asked(wanted: Confinement, field: str, access: str) -> Iterator[tuple[str, 
     named = f"servers.{wanted.server}.confine.{field}"
     for text in getattr(wanted, field):
         try:
-            path = (wanted.cwd / Path(text).expanduser()).resolve(strict=True)
+            written = wanted.cwd / Path(text).expanduser()
+            path = written.resolve(strict=True)
         except (OSError, RuntimeError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
             raise ConfigError(f"{named}: {text}: {reason}; make it, or take it off the list") from None
         for hidden in map(_real, wanted.hidden):
-            if path == hidden or path in hidden.parents or hidden in path.parents:
+            if path in hidden.parents or _lies_in(path, hidden):
                 raise ConfigError(
                     f"{named}: {text} would open Gristmill's own folder {hidden}, which no server may see; "
                     "name folders beside it, or keep it elsewhere with `path` under [store]"
                 )
+        for root in _writable(wanted):
+            # A link in a folder that the server writes is the server's: followed, it would move the walls at the next start.
+            if not _lies_in(path, root) and any(_lies_in(_real(above), root) for above in written.parents):
+                raise ConfigError(f"{named}: {text} leads out of {root}, which the server may change; name {path} itself")
         yield str(path), access
+
+
+def _writable(wanted: Confinement) -> list[Path]:
+    return [_real(wanted.cwd / Path(text).expanduser()) for text in wanted.write]
+
+
+def _lies_in(path: Path, folder: Path) -> bool:
+    return path == folder or folder in path.parents
+
+
+def _program(wanted: Confinement) -> tuple[str, ...]:
+    """The files that the program consists of, none of which it may be able to change: they say what is open to it."""
+    found = needed(wanted.program, wanted.path)
+    for root in _writable(wanted):
+        if own := next((name for name in found if _lies_in(_real(Path(name)), root)), None):
+            raise ConfigError(
+                f"servers.{wanted.server}.confine.write: {root} holds {own}, a part of the server's own program; "
+                "name the folders in it that the server works in"
+            )
+    return found
 
 
 def _always(wanted: Confinement) -> Iterator[tuple[str, str]]:
     """What every program needs: never a home, never what is hidden, even where it lies in a tree that is open."""
     closed = frozenset(map(_real, (*wanted.hidden, Path.home())))
-    for name in dict.fromkeys((*SYSTEM, *needed(wanted.program, wanted.path))):
+    for name in dict.fromkeys((*SYSTEM, *_program(wanted))):
         yield from ((str(path), "execute") for path in _without(_real(Path(name)), closed))
     yield from ((name, "read") for name in (*SETTINGS, *KERNEL) if os.path.exists(name))
     yield from ((name, "device") for name in DEVICES if os.path.exists(name))

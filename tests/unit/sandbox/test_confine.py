@@ -38,6 +38,27 @@ def test_a_path_that_is_not_there_is_named_with_its_field(tmp_path: Path) -> Non
         _rules(_wanted(tmp_path, write=("gone",)))
 
 
+def test_a_link_that_the_server_could_have_made_moves_no_wall(tmp_path: Path) -> None:
+    (tmp_path / "room").mkdir()
+    (tmp_path / "private" / "keys").mkdir(parents=True)
+    (tmp_path / "room" / "link").symlink_to(tmp_path / "private")
+    for text in ("room/link", "room/link/keys"):
+        with pytest.raises(ConfigError, match=r"servers\.x\.confine\.read: room/link.* leads out of"):
+            _rules(_wanted(tmp_path, read=(text,), write=("room",)))
+    assert str(tmp_path / "private") in _rules(_wanted(tmp_path, read=("room/link",)))  # a link of the user's own is followed
+    assert str(tmp_path / "room") in _rules(_wanted(tmp_path, read=("room",), write=("room",)))
+
+
+def test_a_server_cannot_write_its_own_program(tmp_path: Path) -> None:
+    program = tmp_path / "project" / "server"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    wanted = Confinement(server="x", program=str(program), path="/usr/bin", cwd=tmp_path, write=("project",))
+    with pytest.raises(ConfigError, match="a part of the server's own program"):
+        _rules(wanted)
+
+
 def test_a_hidden_folder_within_what_is_always_open_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("opt/app/bin", "opt/gristmill/state", "opt/gristmill/bin"):
         (tmp_path / name).mkdir(parents=True)
