@@ -83,11 +83,11 @@ def test_without_a_kernel_feature_a_confined_server_is_not_started(tmp_path: Pat
 @pytest.mark.requirement("T41", "T50")
 def test_a_landlock_that_cannot_keep_signals_in_is_too_old(tmp_path: Path) -> None:
     program = f"""
-import marshal, sys
-profile = {{"rules": [], "network": False, "filter": b"", "remedy": "Do this."}}
-sys.argv = ["", marshal.dumps(profile).hex(), "/bin/echo", "it ran"]
+import sys
 sys.path.insert(0, {str(Path(confined.__file__).parents[3])!r})
-from gristmill.sandbox.linux import confined
+from gristmill.sandbox.linux import confined, walls
+profile = walls.Profile(rules=[], network=False, filter=b"", remedy="Do this.")
+sys.argv = ["", *profile.words(), "/bin/echo", "it ran"]
 confined.landlock.abi = lambda: 5
 confined.main()
 """

@@ -4,7 +4,6 @@ Nothing here changes this process: the launcher confines itself, and becomes the
 """
 
 import fcntl
-import marshal
 import os
 import shutil
 import sys
@@ -16,6 +15,7 @@ from pathlib import Path
 from gristmill.errors import ConfigError, SandboxUnavailable
 from gristmill.sandbox.layout import executable
 from gristmill.sandbox.linux import filters, kernel
+from gristmill.sandbox.linux.walls import Profile
 from gristmill.sandbox.programs import DEVICES, KERNEL, SETTINGS, SYSTEM, needed
 from gristmill.values import dataclass
 
@@ -49,13 +49,13 @@ def launcher(wanted: Confinement) -> Generator[tuple[tuple[str, ...], Path]]:
         raise SandboxUnavailable(f"{sys.platform} on {kernel.MACHINE} cannot confine a server. {_remedy(wanted.server)}")
     asked = [*_asked(wanted, "read", "execute"), *_asked(wanted, "write", "own")]
     with _own_folder() as folder:
-        profile = {
-            "rules": list(dict.fromkeys((*_always(wanted), *asked, (str(folder), "own")))),
-            "network": wanted.network,
-            "filter": filters.confined_filter(network=wanted.network),
-            "remedy": _remedy(wanted.server),
-        }
-        yield (executable(), "-I", "-S", "-B", "-X", "utf8", str(LAUNCHER), marshal.dumps(profile).hex()), folder
+        profile = Profile(
+            rules=tuple(dict.fromkeys((*_always(wanted), *asked, (str(folder), "own")))),
+            network=wanted.network,
+            filter=filters.confined_filter(network=wanted.network),
+            remedy=_remedy(wanted.server),
+        )
+        yield (executable(), "-I", "-S", "-B", "-X", "utf8", str(LAUNCHER), *profile.words()), folder
 
 
 def _remedy(server: str) -> str:

@@ -1,23 +1,20 @@
 """The profile of a confined server: what is in it, and what never is. No process is started here."""
 
-import marshal
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from gristmill.errors import ConfigError
 from gristmill.sandbox import confine
-from gristmill.sandbox.confine import Confinement, launcher
-
-
-def _profile(command: tuple[str, ...]) -> dict[str, Any]:
-    return marshal.loads(bytes.fromhex(command[-1]))
+from gristmill.sandbox.confine import LAUNCHER, Confinement, launcher
+from gristmill.sandbox.linux import walls
 
 
 def _rules(wanted: Confinement) -> dict[str, str]:
     with launcher(wanted) as (command, _):
-        return dict(_profile(command)["rules"])
+        profile, rest = walls.read(command[command.index(str(LAUNCHER)) + 1 :])
+        assert rest == []
+        return dict(profile.rules)
 
 
 def _wanted(folder: Path, **values: tuple[str, ...] | tuple[Path, ...]) -> Confinement:
@@ -84,6 +81,15 @@ def test_no_profile_opens_a_root_a_home_all_of_etc_or_all_of_proc(tmp_path: Path
 
 def test_nothing_secret_is_on_the_command_line(tmp_path: Path) -> None:
     with launcher(_wanted(tmp_path)) as (command, folder):
-        assert set(_profile(command)) == {"rules", "network", "filter", "remedy"}
+        profile, _ = walls.read(command[command.index(str(LAUNCHER)) + 1 :])
+        assert command == (*command[: command.index(str(LAUNCHER)) + 1], *profile.words())
         assert folder.stat().st_mode & 0o777 == 0o700
     assert not folder.exists()
+
+
+def test_a_profile_is_read_as_it_was_written_and_the_command_after_it() -> None:
+    rules = [("/a b", "read"), ("/odd\udcff", "own"), ("/3", "execute")]
+    written = walls.Profile(rules=rules, network=True, filter=b"\0\xff", remedy="Do this.")
+    found, command = walls.read([*written.words(), "/bin/echo", "2", "--"])
+    assert (found.rules, found.network, found.filter, found.remedy) == (rules, True, b"\0\xff", "Do this.")
+    assert command == ["/bin/echo", "2", "--"]

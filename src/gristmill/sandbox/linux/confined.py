@@ -4,27 +4,17 @@ argv: the profile (no secrets: paths and a filter), then the server's command. W
 ends is what the server's state shows.
 """
 
-import marshal
 import os
 import resource
 import sys
 
 TYPE_CHECKING = False  # as in `typing`, whose loading would cost every start milliseconds
 if TYPE_CHECKING:
-    from typing import NoReturn, TypedDict
-
-    class Profile(TypedDict):
-        """What a server may do; made by `sandbox/confine.py`."""
-
-        rules: list[tuple[str, str]]
-        network: bool
-        filter: bytes
-        remedy: str
-
+    from typing import NoReturn
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)).removesuffix("/gristmill/sandbox/linux"))
 
-from gristmill.sandbox.linux import landlock, namespaces, seccomp  # noqa: E402 - made importable above
+from gristmill.sandbox.linux import landlock, namespaces, seccomp, walls  # noqa: E402 - made importable above
 
 ABI = 6
 """The first Landlock that keeps signals in; files, TCP and abstract sockets came before."""
@@ -33,23 +23,21 @@ FAILED = 70
 
 def main() -> None:
     """Confine this process, then run the command in its place."""
-    # By marshal, which is built in: json would be loaded for this line alone. Who writes it is the gateway that started us.
-    profile: Profile = marshal.loads(bytes.fromhex(sys.argv[1]))  # noqa: S302
-    command = sys.argv[2:]
+    profile, command = walls.read(sys.argv[1:])
     try:
         confine(profile)
     except OSError as error:
         named = f"{error.filename}: " if error.filename else ""
-        _end(f"{named}{error.strerror}. {profile['remedy']}")
+        _end(f"{named}{error.strerror}. {profile.remedy}")
     except ValueError as error:  # what the resource module makes of a limit that cannot be set
-        _end(f"{error}. {profile['remedy']}")
+        _end(f"{error}. {profile.remedy}")
     try:
         os.execv(command[0], command)
     except OSError as error:
         _end(f"{command[0]}: {error.strerror} (it must be a program, and so must its interpreter)")
 
 
-def confine(profile: "Profile") -> None:
+def confine(profile: walls.Profile) -> None:
     """Put up every wall of the profile.
 
     Raises:
@@ -62,9 +50,9 @@ def confine(profile: "Profile") -> None:
     version = landlock.abi()
     if version < ABI:
         raise OSError(38, f"landlock: version {ABI} is needed, this kernel has {version or 'none'}")
-    rules = [landlock.rule(landlock.open_path(path), access, version) for path, access in profile["rules"]]
-    landlock.restrict(rules, version, tcp=not profile["network"])
-    seccomp.install(profile["filter"])
+    rules = [landlock.rule(landlock.open_path(path), access, version) for path, access in profile.rules]
+    landlock.restrict(rules, version, tcp=not profile.network)
+    seccomp.install(profile.filter)
 
 
 def _end(reason: str) -> "NoReturn":
