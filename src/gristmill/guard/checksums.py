@@ -57,10 +57,10 @@ def is_card(digits: str) -> bool:
 
 def cards_among(numbers: Iterable[str]) -> list[str]:
     """Those of which ``is_card`` is true. There may be very many: check digits are computed for all of one length at once."""
-    issued: dict[int, list[str]] = {length: [] for length in _ISSUERS}
+    issued: dict[int, list[str]] = {}
     for number in numbers:
         if number[:4] in _ISSUERS.get(len(number), ()):
-            issued[len(number)].append(number)
+            issued.setdefault(len(number), []).append(number)
     return [
         number
         for length, some in issued.items()

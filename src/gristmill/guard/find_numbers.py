@@ -67,6 +67,8 @@ def number_finder(kinds: frozenset[str]) -> Callable[[str], Found]:
         characters = classed(text)
         found = _ibans(text, find_countries(characters)) if "iban" in kinds else []
         plain, others = find_runs(text, characters)
+        if not plain and not others:
+            return found
         is_abroad = [text[start] == "+" and end - start <= _LONGEST_PHONE for start, end in others]
         if "phone" in kinds:
             found += _abroad(text, list(compress(others, is_abroad)))

@@ -56,6 +56,8 @@ def find_runs(text: str, characters: bytes) -> tuple[Spans, Spans]:
     Step by step for all of them: there may be very many, and the processor does one thing a thousand times in half the time of
     a thousand things in turn."""
     places = [place.span() for place in _LONG.finditer(characters.translate(_IN_RUN))]
+    if not places:
+        return [], []  # so it is with most texts
     is_plain = [characters[start:end].isdigit() for start, end in places]
     # There is nothing to look for in bare digits: they begin a word, or are the rest of one.
     plain = [place for place in compress(places, is_plain) if text[place[0] - 1 : place[0]] not in _WORD]
