@@ -29,7 +29,10 @@ class Lanes(httpx2.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send ``request``; its lane is free again when the answer is closed."""
-        await self._turn(request.extensions.get("timeout", {}).get("pool"))
+        if self._free.locked():
+            await self._turn(request.extensions.get("timeout", {}).get("pool"))
+        else:
+            await self._free.acquire()  # at once
         lane = self._take()
         try:
             await self._sweep()
@@ -77,9 +80,8 @@ class _Answer(httpx2.AsyncByteStream):
         self._stream = stream
         self._closed: Callable[[], None] | None = closed
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for chunk in self._stream:
-            yield chunk
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return aiter(self._stream)
 
     async def aclose(self) -> None:
         closed, self._closed = self._closed, None
