@@ -1,44 +1,17 @@
 """A decision covers the exact calls of its plan, for whoever asked, until it expires, and is made once."""
 
-from collections.abc import AsyncGenerator
-from pathlib import Path
-
 import pytest
 
 from gristmill.errors import NotFound, Refused
-from gristmill.guard.approvals import TABLES, Approvals
+from gristmill.guard.approvals import Approvals
 from gristmill.model import Plan, PlannedCall
-from gristmill.store.open import open_store
+from tests.unit.guard.conftest import Clock
 
 pytestmark = pytest.mark.anyio
 
 CALLS = tuple(
     PlannedCall(number=n, tool="files.write", arguments={"path": f"{n}.txt"}, rule="default", hash=f"h{n}") for n in (1, 2, 3)
 )
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-class Clock:
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-async def approvals(tmp_path: Path, clock: Clock) -> AsyncGenerator[Approvals]:
-    store = await open_store(tmp_path, TABLES)
-    yield Approvals(store, clock)
-    await store.close()
 
 
 async def _ask(approvals: Approvals, root: str = "e1") -> Plan:

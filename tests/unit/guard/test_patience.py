@@ -1,44 +1,17 @@
 """One caller cannot tire the people who decide: so many plans wait at once, so many are asked in an hour."""
 
-from collections.abc import AsyncGenerator
-from pathlib import Path
-
 import pytest
 
 from gristmill.errors import Busy
-from gristmill.guard.approvals import TABLES, Approvals
+from gristmill.guard.approvals import Approvals
 from gristmill.guard.patience import Patience
 from gristmill.model import Plan, PlannedCall
-from gristmill.store.open import open_store
+from tests.unit.guard.conftest import Clock
 
 pytestmark = [pytest.mark.anyio, pytest.mark.requirement("T48")]
 
 CALL = PlannedCall(number=1, tool="files.write", arguments={}, rule="default", hash="h")
 TWO_AT_ONCE, THREE_AN_HOUR = Patience(waiting=2), Patience(per_hour=3)
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
-class Clock:
-    now = 10_000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-async def approvals(tmp_path: Path, clock: Clock) -> AsyncGenerator[Approvals]:
-    store = await open_store(tmp_path, TABLES)
-    yield Approvals(store, clock)
-    await store.close()
 
 
 async def ask(approvals: Approvals, root: str, patience: Patience, *, caller: str = "ann", tenant: str = "a") -> Plan:
