@@ -62,13 +62,15 @@ def _place() -> str:
         process = subprocess.Popen(
             command, cwd=HERE.parents[1], pass_fds=(theirs.fileno(),), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
         )
-    _kept.append((ours, process))
+    atexit.register(_end, ours, process)
     assert ours.recv(1), "the process to fork servers from did not start"
     return place
 
 
-_kept: list[tuple[socket.socket, subprocess.Popen[bytes]]] = []
-"""Never closed: the system does it when this process ends, however it ends."""
+def _end(ours: socket.socket, process: "subprocess.Popen[bytes]") -> None:
+    """In good order; a process that is killed closes its end of the line all the same."""
+    ours.close()
+    process.wait(10)
 
 
 def main(place: str, owner: socket.socket) -> None:
