@@ -129,7 +129,7 @@ class Journal:
             StoreUnavailable: it could not be kept, so the call must not leave.
         """
         values = self._values(entry, "sent")
-        if not await self._store.change(lambda transaction: transaction.run(_SENT_ONCE, *values)):
+        if not await self._store.change(lambda transaction: transaction.run(_SENT_ONCE, *values), is_brief=True):
             raise CallRefused(f"{entry.tool}: the same run is under way elsewhere", rule="journal.once")
 
     def sent_soon(self, entry: Entry) -> None:

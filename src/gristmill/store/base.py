@@ -33,9 +33,9 @@ class Store(Protocol):
         """Run ``statements`` in one transaction; returns when they are committed."""
         ...
 
-    async def change(self, work: Callable[[Transaction], T]) -> T:
-        """Run ``work`` in one transaction, alone among writers. It runs in the store's own thread: it must not wait,
-        and it may be run anew after a rollback."""
+    async def change(self, work: Callable[[Transaction], T], *, is_brief: bool = False) -> T:
+        """Run ``work`` in one transaction, alone among writers. It runs in a thread of the store, or at once where it
+        ``is_brief``: it must not wait, and it may be run anew after a rollback."""
         ...
 
     def write_soon(self, *statements: Statement) -> None:

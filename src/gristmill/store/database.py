@@ -4,12 +4,13 @@ import asyncio
 import queue
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from gristmill.errors import StoreUnavailable
 from gristmill.store.base import Row, Statement, Transaction, Value
-from gristmill.store.driver import Driver, Statements
+from gristmill.store.driver import Driver
 from gristmill.store.jobs import Job, Jobs, answer, next_batch
+from gristmill.store.lines import Line, Reader, Writer
 
 T = TypeVar("T")
 
@@ -19,6 +20,8 @@ SOON_SECONDS, LATER_SECONDS = 0.005, 0.05
 """How long ``write_soon`` and ``write_later`` gather: a commit costs more than a row."""
 SECONDS = 30.0
 """How long anybody waits for the store."""
+BRIEF = 64
+"""Statements that may be run on the spot, while the loop waits."""
 
 
 class Database:
@@ -34,9 +37,11 @@ class Database:
         self._timer: asyncio.TimerHandle | None = None
         self._home = 0  # the thread of the loop whose timer that is
         self._threads = (
-            threading.Thread(target=self._serve, args=(self._writes, True), name="gristmill-store-write", daemon=True),
-            threading.Thread(target=self._serve, args=(self._reads, False), name="gristmill-store-read", daemon=True),
+            threading.Thread(target=_serve, args=(self._writes, Writer(driver)), name="gristmill-store-write", daemon=True),
+            threading.Thread(target=_serve, args=(self._reads, Reader(driver)), name="gristmill-store-read", daemon=True),
         )
+        self._hasty = Writer(driver, driver.connect_hastily) if driver.is_quick else None
+        self._spot = threading.Lock()  # held by whoever writes with it
 
     async def open(self) -> "Database":
         """Connect and make the tables that are missing.
@@ -70,14 +75,37 @@ class Database:
         self._keep_order()
         await self._ask(self._writes, Job(statements))
 
-    async def change(self, work: Callable[[Transaction], T]) -> T:
+    async def change(self, work: Callable[[Transaction], T], *, is_brief: bool = False) -> T:
         """Run ``work`` in one transaction, alone among writers; it must not wait, and may be run anew after a rollback.
+
+        What ``is_brief``, a row or two, may be done on the spot.
 
         Raises:
             StoreUnavailable: nothing was changed, or (the message says so) the connection was lost during the commit.
         """
+        job = Job(work=work)
+        if is_brief and self._on_the_spot(job):
+            if job.error is not None:
+                raise job.error
+            return cast("T", job.result)
         self._keep_order()
-        return await self._ask(self._writes, Job(work=work))
+        return await self._ask(self._writes, job)
+
+    def _on_the_spot(self, job: Job) -> bool:
+        """Do ``job`` here and now, unless others write: it takes less than to wake another thread and be woken by it."""
+        if self._hasty is None or self._writes.unfinished_tasks or len(self._later) > BRIEF or self._closed:
+            return False
+        if not self._spot.acquire(blocking=False):
+            return False
+        try:
+            if not self._hasty.begin():
+                return False
+            batch = [*self._gathered(), job]
+            self._hasty.commit(batch)
+        finally:
+            self._spot.release()
+        answer(batch)
+        return True
 
     def write_soon(self, *statements: Statement) -> None:
         """As ``write``, without waiting: with the next write or in a moment. A failure is raised by the next ``flush``."""
@@ -110,15 +138,18 @@ class Database:
 
     def _hand_over(self) -> None:
         """What was gathered comes now: before anything that is asked for meanwhile."""
+        for job in self._gathered():
+            try:
+                self._put(self._writes, job)
+            except StoreUnavailable as error:
+                self._note(error)  # for whoever flushes: nobody waits here
+
+    def _gathered(self) -> list[Job]:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if self._later:
-            statements, self._later = self._later, []
-            try:
-                self._put(self._writes, Job(statements, fail=self._note))
-            except StoreUnavailable as error:
-                self._note(error)  # for whoever flushes: nobody waits here
+        statements, self._later = self._later, []
+        return [Job(statements, fail=self._note)] if statements else []
 
     async def flush(self) -> None:
         """Return when everything handed to ``write_soon`` and ``write_later`` is committed.
@@ -145,6 +176,9 @@ class Database:
             jobs.put(None)
         for thread in self._threads:
             thread.join(SECONDS)
+        with self._spot:
+            if self._hasty is not None:
+                self._hasty.discard()
 
     def _note(self, error: Exception) -> None:
         self._failed = error
@@ -177,138 +211,12 @@ class Database:
                     f"its tables were made by another version of Gristmill ({reason}): use that version, or move the store away"
                 ) from None
 
-    def _serve(self, jobs: Jobs, writes: bool) -> None:
-        connection: Any = None
-        while (batch := next_batch(jobs)) is not None:
-            try:
-                connection = self._ready(connection, writes)
-                if writes:
-                    self._commit(connection, batch)
-                else:
-                    self._look(connection, batch)
-            except Exception as error:  # whatever it was, this thread must go on
-                connection = _discard(connection)
-                for job in batch:
-                    job.error = job.error if job.is_done else job.error or self._translated(error)
-            answer(batch)
-        _discard(connection)
 
-    def _ready(self, connection: Any, writes: bool) -> Any:
-        """A connection that answers, with a transaction begun if it is to write; a lost one is replaced.
-
-        Only here: nothing of the batch has been sent yet, so nothing can be done twice.
-        """
-        first = self._driver.begin() if writes else self._driver.ping()
-        if connection is not None:
-            try:
-                self._run_all(connection, first)
-                return connection
-            except self._driver.failures as error:
-                if not self._driver.is_lost(connection, error):
-                    raise
-                _discard(connection)
-        connection = self._driver.connect()
-        try:
-            self._run_all(connection, first)
-        except BaseException:
-            _discard(connection)
-            raise
-        return connection
-
-    def _run_all(self, connection: Any, statements: Sequence[str]) -> None:
-        for statement in statements:
-            Statements(connection, self._driver).run(statement)
-
-    def _commit(self, connection: Any, batch: list[Job]) -> None:
-        """End the transaction of the whole batch; a job that fails takes back its own part only."""
-        statements = Statements(connection, self._driver)
-        try:
-            try:
-                _do_all(statements, batch)
-            except Exception as error:
-                if self._driver.is_lost(connection, error):
-                    raise
-                self._start_again(connection, statements)
-                self._do_each(statements, batch)
-            self._run_commit(connection, statements)
-        except Exception:
-            _roll_back(statements, self._driver)
-            raise
-
-    def _start_again(self, connection: Any, statements: Statements) -> None:
-        """Somebody's part failed, and nobody knows whose: all of it is undone and done again with care."""
-        _roll_back(statements, self._driver)
-        self._run_all(connection, self._driver.begin())
-
-    def _do_each(self, statements: Statements, batch: list[Job]) -> None:
-        for job in batch:
-            statements.run("SAVEPOINT job")
-            try:
-                _do_all(statements, [job])
-            except Exception as error:  # whatever it was, only this job is affected
-                self._take_back(statements, error)
-                job.error = self._translated(error)
-            statements.run("RELEASE SAVEPOINT job")
-
-    def _take_back(self, statements: Statements, error: Exception) -> None:
-        """Undo the part of one job. A full disk or a lost connection has undone all of the batch: then its reason counts."""
-        try:
-            statements.run("ROLLBACK TO SAVEPOINT job")
-        except self._driver.failures:
-            if isinstance(error, self._driver.failures):
-                raise error from None
-            raise
-
-    def _run_commit(self, connection: Any, statements: Statements) -> None:
-        try:
-            statements.run("COMMIT")
-        except self._driver.failures as error:
-            if self._driver.is_lost(connection, error):
-                # Asking again could do it twice; only whoever asked can find out whether it is there.
-                raise StoreUnavailable(
-                    "the connection to the store was lost during a commit: what was written may or may not be there"
-                ) from None
-            raise
-
-    def _look(self, connection: Any, batch: list[Job]) -> None:
-        for job in batch:
-            try:
-                _do_all(Statements(connection, self._driver), [job])
-                job.is_done = True
-            except Exception as error:  # the asker gets it
-                job.error = self._translated(error)
-                if self._driver.is_lost(connection, error):
-                    raise
-
-    def _translated(self, error: Exception) -> Exception:
-        if isinstance(error, (*self._driver.failures, OSError)):
-            return StoreUnavailable(f"the store refused: {self._driver.reason(error)}")
-        return error
-
-
-def _do_all(statements: Statements, batch: list[Job]) -> None:
-    """Do every job in its turn; what several of them merely write is written together."""
-    waiting: list[Statement] = []
-    for job in batch:
-        if job.work is None:
-            waiting += job.statements
-            continue
-        statements.run_all(waiting)
-        waiting.clear()
-        job.result = job.work(statements)
-    statements.run_all(waiting)
-
-
-def _roll_back(statements: Statements, driver: Driver) -> None:
-    try:
-        statements.run("ROLLBACK")
-    except driver.failures:
-        pass  # the connection is gone, or a full disk has undone it already, and the transaction with it
-
-
-def _discard(connection: Any) -> None:
-    if connection is not None:
-        try:
-            connection.close()
-        except Exception:  # noqa: S110 - it is broken already
-            pass
+def _serve(jobs: Jobs, line: Line) -> None:
+    """What a thread of the store does until the store is closed."""
+    while (batch := next_batch(jobs)) is not None:
+        line.do(wanted := [job for job in batch if job.is_wanted])
+        for _ in batch:
+            jobs.task_done()
+        answer(wanted)
+    line.discard()

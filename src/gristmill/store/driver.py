@@ -11,9 +11,15 @@ class Driver:
     """A database. Subclasses name the library."""
 
     failures: tuple[type[Exception], ...] = ()
+    is_quick = False
+    """Whether a small transaction takes less than to wake another thread."""
 
     def connect(self) -> Any:
         """A connection in autocommit mode, so that transactions are ours to begin."""
+        raise NotImplementedError
+
+    def connect_hastily(self) -> Any:
+        """One that refuses at once what it would have to wait for; only of a driver that is quick."""
         raise NotImplementedError
 
     def begin(self) -> tuple[str, ...]:

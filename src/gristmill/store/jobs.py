@@ -54,7 +54,7 @@ def next_batch(jobs: Jobs) -> list[Job] | None:
             jobs.put(None)
             break
         batch.append(job)
-    return [job for job in batch if job.is_wanted]
+    return batch
 
 
 def answer(jobs: Iterable[Job]) -> None:

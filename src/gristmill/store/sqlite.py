@@ -33,6 +33,7 @@ class Sqlite(Driver):
 
     def __init__(self, path: Path, *, sync: Sync = "normal", read_only: bool = False) -> None:
         self._path, self._sync, self._read_only = path, sync, read_only
+        self.is_quick = sync == "normal" and not read_only  # it writes to the kernel's memory, no disk is waited for
 
     def connect(self) -> sqlite3.Connection:
         """Open the file; only its owner may read it, since it holds what tools answered."""
@@ -41,9 +42,18 @@ class Sqlite(Driver):
             sealed = self._path.exists() and os.statvfs(self._path).f_flag & os.ST_RDONLY
             address = f"file:{quote(str(self._path))}?" + ("immutable=1" if sealed else "mode=ro")
             return sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        return self._open(BUSY_SECONDS)
+
+    def connect_hastily(self) -> sqlite3.Connection:
+        """Open the file for small writes; what takes long, waiting and tidying up, is left to others."""
+        connection = self._open(0)
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
+        return connection
+
+    def _open(self, patience: float) -> sqlite3.Connection:
         with _creating:
             self._create()
-            connection = sqlite3.connect(self._path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+            connection = sqlite3.connect(self._path, timeout=patience, isolation_level=None, check_same_thread=False)
         connection.execute("PRAGMA journal_mode = WAL")
         # NORMAL survives the death of the process; a power cut may cost the last moments, never the file. FULL survives both.
         connection.execute(f"PRAGMA synchronous = {self._sync}")
