@@ -77,7 +77,7 @@ class Library:
 
     def __init__(self, upstreams: Upstreams, folder: Path, knowledge: Knowledge | None = None) -> None:
         self._upstreams, self._folder, self._known = upstreams, folder, knowledge or Knowledge()
-        self._offered: list[tuple[Tool, ...]] = []
+        self._offered: dict[str, tuple[Tool, ...]] = {}
         self._catalog = self._visible = Catalog.of(())
         self._held: frozenset[str] = frozenset()
         self._written: tuple[str, str] | None = None
@@ -90,10 +90,10 @@ class Library:
     @property
     def catalog(self) -> Catalog:
         """The snapshot of what the servers offer now."""
-        # Asked on every call: a server's listing is the same tuple until it changes, so comparing costs one step per server.
-        offered = [upstream.tools for upstream in self._upstreams]
+        # A server's listing is the same tuple until it changes, so comparing costs one step per server.
+        offered = {upstream.name: upstream.tools for upstream in self._upstreams}
         if offered != self._offered:
-            old, self._catalog = self._catalog, Catalog.of(tool for tools in offered for tool in tools)
+            old, self._catalog = self._catalog, Catalog.of(tool for tools in offered.values() for tool in tools)
             self._offered, self._visible, self._written = offered, self._catalog, None
             self._take(old)
         return self._catalog
@@ -141,7 +141,14 @@ class Library:
         Raises:
             UnknownTool: no such tool; carries near names.
         """
-        return self.catalog.get(key)
+        return self._with(key).get(key)
+
+    def _with(self, key: str) -> Catalog:
+        """The snapshot as far as ``key`` goes. Every call asks several times, about one server of perhaps many."""
+        server = key.partition(".")[0]
+        if server in self._offered and self._upstreams[server].tools is self._offered[server]:
+            return self._catalog
+        return self.catalog
 
     async def listed(self, key: str) -> None:
         """Return when the server that ``key`` names has been listed.
@@ -175,11 +182,11 @@ class Library:
 
     def definition(self, key: str) -> str:
         """The definition behind that key now, by hash; empty for a tool that nobody has listed."""
-        return self.catalog.hashes.get(key, "")
+        return self._with(key).hashes.get(key, "")
 
     def accepted(self, key: str) -> bool:
         """Whether the tool of that key is as it was when it was first seen, or last accepted."""
-        return self._known.pinning is None or self._known.pinning.accepted(self.catalog, key)
+        return self._known.pinning is None or self._known.pinning.accepted(self._with(key), key)
 
     async def changes(self) -> tuple[Change, ...]:
         """The tools that are not as they were accepted, and what differs."""
