@@ -36,7 +36,7 @@ class Audit:
         self._noted = self._counter.read()
         self._writer, self._number = secrets.token_hex(8), 1
         self._waiting: deque[Waiting] = deque()
-        self._characters = 0
+        self._characters = self._recorded = self._kept = 0
         self._batch: Batch | None = None
         self._drainer: asyncio.Task[None] | None = None
         self._pause: asyncio.TimerHandle | None = None
@@ -53,6 +53,7 @@ class Audit:
         for record in records:
             self._waiting.append(made := waiting(record))
             self._characters += len(made.text)
+        self._recorded += len(records)
         self._wake_soon()
 
     async def flush(self) -> None:
@@ -61,7 +62,8 @@ class Audit:
         Raises:
             StoreUnavailable: it is not; it is kept and tried again with the next record.
         """
-        while self._waiting:
+        wanted = self._recorded  # not what others add meanwhile: on a busy service that never ends
+        while self._kept < wanted:
             await asyncio.shield(self._wake())
             if self._failed is not None:
                 raise self._failed
@@ -157,6 +159,7 @@ class Audit:
     def _forget(self, batch: Batch) -> None:
         for _ in batch.records:
             self._characters -= len(self._waiting.popleft().text)
+        self._kept += len(batch.records)
         self._batch, self._failed, self._number = None, None, self._number + 1
 
     def _note(self, seq: int, hash_: str) -> None:

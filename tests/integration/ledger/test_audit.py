@@ -3,8 +3,9 @@
 import asyncio
 import hashlib
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,7 @@ from gristmill.ledger import audit as audit_module
 from gristmill.ledger.audit import Audit
 from gristmill.ledger.audit_rows import AUDIT_TABLES
 from gristmill.ledger.entries import AuditFilter, AuditRecord
+from gristmill.store.base import Transaction
 from gristmill.store.database import Database
 from tests.integration.store.conftest import Place
 
@@ -140,6 +142,23 @@ async def test_writing_on_after_a_cut_does_not_heal_it(place: Place) -> None:
         await audit.flush()
         assert (await audit.list(AuditFilter(kind="security")))[0].record.rule == "audit.break"
         assert not (await audit.verify()).ok
+
+
+async def test_whoever_waits_for_his_record_does_not_wait_for_those_of_others(place: Place) -> None:
+    async with opened(place) as (audit, store):
+        change, count = store.change, 0
+
+        async def change_while_more_comes(work: Callable[[Transaction], Any], *, is_brief: bool = False) -> Any:
+            nonlocal count
+            if count < 50:
+                audit.record(call(count := count + 1))
+            return await change(work, is_brief=is_brief)
+
+        store.change = change_while_more_comes
+        audit.record(call(0))
+        await audit.flush()
+        assert count < 50
+        assert "e1/0" in [one.record.id for one in await audit.list()]
 
 
 async def test_pruning_keeps_the_rest_verifiable_and_says_what_went(place: Place) -> None:
