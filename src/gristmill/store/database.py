@@ -1,4 +1,7 @@
-"""A store over any DB-API driver: one thread writes, in the order of arrival and many at a time; another reads."""
+"""A store over any DB-API driver: one thread writes, in the order of arrival and many at a time; another reads.
+
+What is brief is written on the spot where nothing is ahead of it, and the driver does not have to wait for a disk.
+"""
 
 import asyncio
 import queue
@@ -100,7 +103,7 @@ class Database:
         try:
             if not self._hasty.begin():
                 return False
-            batch = [*self._gathered(), job]
+            batch = [*(self._gathered() if self._is_home else ()), job]
             self._hasty.commit(batch)
         finally:
             self._spot.release()
@@ -133,8 +136,13 @@ class Database:
 
     def _keep_order(self) -> None:
         """What was to be written earlier is: an answer must not be kept without the masks that are in it."""
-        if self._timer is not None and threading.get_ident() == self._home:
+        if self._is_home:
             self._hand_over()
+
+    @property
+    def _is_home(self) -> bool:
+        """Whether what is being gathered was gathered by this very thread."""
+        return self._timer is not None and threading.get_ident() == self._home
 
     def _hand_over(self) -> None:
         """What was gathered comes now: before anything that is asked for meanwhile."""

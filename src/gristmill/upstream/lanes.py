@@ -23,13 +23,13 @@ class Lanes(httpx2.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send ``request``; its lane is free again when the answer is closed."""
-        limits = request.extensions.get("timeout", {})
+        to, limits = origin(request), request.extensions.get("timeout", {})
         if self._free.locked():
             await self._turn(limits.get("pool"))
         else:
             await self._free.acquire()  # at once
         self._sweep()
-        wire = self._take(to := origin(request))
+        wire = self._take(to)
         try:
             if wire.is_closed:
                 await wire.open(to, limits.get("connect"))

@@ -127,6 +127,14 @@ async def test_a_wait_for_a_lane_has_a_limit(monkeypatch: pytest.MonkeyPatch) ->
             await client.get("http://127.0.0.1:9/")
 
 
+async def test_what_cannot_be_sent_at_all_takes_no_lane(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lanes, "LANES", 1)
+    async with httpx2.AsyncClient(transport=Lanes(), timeout=1) as client:
+        for _ in range(2):
+            with pytest.raises(httpx2.UnsupportedProtocol, match="neither http nor https"):
+                await client.get("ftp://127.0.0.1/")
+
+
 async def test_who_gives_up_leaves_his_lane_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lanes, "LANES", 1)
     async with serving() as (server, ask):
