@@ -123,7 +123,7 @@ async def test_a_write_that_cannot_be_written_down_does_not_leave(tmp_path: Path
     bank = Bank()
     async with hall(tmp_path, bank) as runtime:
 
-        async def refuse(_work: object) -> None:
+        async def refuse(_work: object, *, is_brief: bool = False) -> None:
             raise StoreUnavailable("the store refused: database or disk is full")
 
         desk = runtime._rooms.desk  # pyright: ignore[reportPrivateUsage]

@@ -78,7 +78,13 @@ class FullDisk(Sqlite):
     """A disk with room for the tables and little more."""
 
     def connect(self) -> Connection:
-        connection = super().connect()
+        return self._small(super().connect())
+
+    def connect_hastily(self) -> Connection:
+        return self._small(super().connect_hastily())
+
+    @staticmethod
+    def _small(connection: Connection) -> Connection:
         connection.execute("PRAGMA max_page_count = 24")
         return connection
 
