@@ -184,13 +184,15 @@ class Runs:
     def _forget(self) -> None:
         # Runs are kept in the order of their beginning: the first ended ones are the oldest.
         too_many, now = len(self._runs) - self._most, self._clock()
-        for run in list(self._runs.values()):
+        gone: list[str] = []
+        for run in self._runs.values():
             if run.ended is None:
                 continue
-            if too_many <= 0 and now - run.ended <= self._seconds:
+            if too_many <= len(gone) and now - run.ended <= self._seconds:
                 break
-            del self._runs[run.id]
-            too_many -= 1
+            gone.append(run.id)
+        for name in gone:
+            del self._runs[name]
 
 
 def may_see(who: Principal, tenant: str, caller: str) -> bool:
