@@ -96,7 +96,7 @@ class Redactor:
         masked: dict[str, str] = {}
         for kind, found in self._detector.find_whole(texts, joined).items():
             self.count[kind] += len(found)
-            masks = self._vault.placeholders([kind] * len(found), found)
+            masks = self._vault.placeholders(kind, found)
             masked.update(zip(found, masks, strict=True))
         return masked
 
@@ -127,7 +127,7 @@ class Redactor:
         """All findings masked at once in the texts as they were joined, which are then taken apart again."""
         kinds = [kind for _, _, kind in found]
         self.count.update(kinds)
-        masks = self._vault.placeholders(kinds, [joined[start:end] for start, end, _ in found])
+        masks = self._vault.placeholders_of(kinds, [joined[start:end] for start, end, _ in found])
         kept = kept_of(joined, found)
         if glued and rounds:
             self._look_again(kept, glued, rounds)

@@ -8,6 +8,7 @@ cannot be compared.
 import html
 import json
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from hashlib import blake2b
@@ -52,8 +53,11 @@ class Vault:
         self._key = key
         self._on_new = on_new
         self._most = most
-        self._entries = {placeholder: _entry(_kind_of(placeholder), value) for placeholder, value in (entries or {}).items()}
-        self._placeholders = {entry: placeholder for placeholder, entry in self._entries.items()}
+        self._values = dict(entries or {})
+        self._placeholders: defaultdict[str, dict[str, str]] = defaultdict(dict)
+        """By kind, then by value: there may be very many, and a value that was found knows its hash."""
+        for placeholder, value in self._values.items():
+            self._placeholders[_kind_of(placeholder)][value] = placeholder
 
     @cached_property
     def _keyed(self) -> blake2b:
@@ -64,46 +68,52 @@ class Vault:
         return blake2b(key=key[:64], digest_size=LETTERS)
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._values)
 
     def placeholder(self, kind: str, value: str) -> str:
         """What stands for ``value``; the same each time."""
-        return self.placeholders([kind], [value])[0]
+        return self.placeholders(kind, [value])[0]
 
-    def placeholders(self, kinds: list[str], values: list[str]) -> list[str]:
-        """What stands for each of ``values``, whose kinds are in the same order; the same each time."""
-        # Kind and value are one text: there may be very many, and a text knows its hash.
-        entries = [f"{kind}{GAP}{value}" for kind, value in zip(kinds, values, strict=True)]
-        known = self._placeholders
-        fresh = dict(zip(entries, kinds, strict=True))
+    def placeholders(self, kind: str, values: list[str]) -> list[str]:
+        """What stands for each of ``values``, which are all of that kind; the same each time."""
+        known = self._placeholders[kind]
+        fresh = list(dict.fromkeys(values))
         if not known.keys().isdisjoint(fresh):
-            fresh = {entry: kind for entry, kind in fresh.items() if entry not in known}
-        made = self._make(list(fresh), list(fresh.values()))
-        if len(made) == len(entries):
+            fresh = [value for value in fresh if value not in known]
+        made = self._make(kind, fresh)
+        if len(made) == len(values):
             return made
-        by_entry = dict(zip(fresh, made, strict=True))
-        return [known.get(entry) or by_entry[entry] for entry in entries]
+        by_value = dict(zip(fresh, made, strict=True))
+        return [known.get(value) or by_value[value] for value in values]
+
+    def placeholders_of(self, kinds: list[str], values: list[str]) -> list[str]:
+        """The same where each has its own kind."""
+        by_kind: defaultdict[str, list[str]] = defaultdict(list)
+        for kind, value in zip(kinds, values, strict=True):
+            by_kind[kind].append(value)
+        made = {kind: iter(self.placeholders(kind, some)) for kind, some in by_kind.items()}
+        return [next(made[kind]) for kind in kinds]
 
     def gave(self, text: str) -> bool:
         """Whether ``text`` is a placeholder as it was given out, and nothing else."""
-        return text in self._entries
+        return text in self._values
 
     def holds(self, match: re.Match[str]) -> bool:
         """Whether what looks like a placeholder is one of this session."""
-        return match[0] in self._entries or _canonical(match[2]) in self._entries
+        return match[0] in self._values or _canonical(match[2]) in self._values
 
     def restore(self, match: re.Match[str]) -> str:
         """The value for a match of ``PLACEHOLDER``, quoted as the placeholder was; itself, if it is not of this session."""
-        entry = self._entries.get(_canonical(match[2]))
+        value = self._values.get(_canonical(match[2]))
         closing, quoted = _FORMS[match[1].lower()]
-        if entry is None or match[3].lower() != closing:
+        if value is None or match[3].lower() != closing:
             return match[0]
-        return quoted(_in_case_of(match[2], _value_of(entry)))
+        return quoted(_in_case_of(match[2], value))
 
     def given_out(self, texts: Iterable[str]) -> dict[str, Json]:
         """Those of ``texts`` that are nothing but a placeholder as it was given out, and what each stands for."""
-        entries = self._entries
-        return {text: self.whole(text) if NUMBER in text else _value_of(entries[text]) for text in texts if text in entries}
+        values = self._values
+        return {text: self.whole(text) if NUMBER in text else values[text] for text in texts if text in values}
 
     def whole(self, text: str) -> Json:
         """``text`` with every placeholder restored; a number, if all of it stands for one."""
@@ -113,62 +123,56 @@ class Vault:
             return int(restored)
         return restored
 
-    def _make(self, fresh: list[str], kinds: list[str]) -> list[str]:
+    def _make(self, kind: str, fresh: list[str]) -> list[str]:
         """New placeholders. A full vault still masks, but no longer gives back: rather a lost value than one in the open."""
-        letters = self._letters(fresh)
-        starts = range(0, len(letters), LETTERS)
-        made = [f"<{kind}_{letters[at : at + LETTERS]}>" for kind, at in zip(kinds, starts, strict=True)]
-        if self._kept_all(made, fresh, kinds):
+        letters = self._letters(kind, fresh)
+        made = [f"<{kind}_{letters[at : at + LETTERS]}>" for at in range(0, len(letters), LETTERS)]
+        if kind == CREDENTIAL or self._kept_all(kind, made, fresh):
             return made
-        for at, (kind, entry) in enumerate(zip(kinds, fresh, strict=True)):
-            if made[at] in self._entries:
-                made[at] = self._made_again(kind, entry)
-            if kind != CREDENTIAL and len(self._entries) < self._most:
-                self._keep({made[at]: entry})
+        for at, value in enumerate(fresh):
+            if made[at] in self._values:
+                made[at] = self._made_again(kind, value)
+            if len(self._values) < self._most:
+                self._keep(kind, {made[at]: value})
         return made
 
-    def _kept_all(self, made: list[str], fresh: list[str], kinds: list[str]) -> bool:
-        """Keep a thousand values at once rather than a thousand times one, where no two have the same placeholder, there is room
-        for all and none is the gateway's own."""
+    def _kept_all(self, kind: str, made: list[str], fresh: list[str]) -> bool:
+        """Keep a thousand values at once rather than a thousand times one, where no two have the same placeholder and there is
+        room for all."""
         kept = dict(zip(made, fresh, strict=True))
-        is_plain = len(kept) == len(made) and self._entries.keys().isdisjoint(kept) and CREDENTIAL not in kinds
-        if not is_plain or len(self._entries) + len(made) > self._most:
+        is_plain = len(kept) == len(made) and self._values.keys().isdisjoint(kept)
+        if not is_plain or len(self._values) + len(made) > self._most:
             return False
-        self._keep(kept)
+        self._keep(kind, kept)
         return True
 
-    def _keep(self, kept: Mapping[str, str]) -> None:
-        self._entries.update(kept)
-        self._placeholders.update(zip(kept.values(), kept, strict=True))
+    def _keep(self, kind: str, kept: Mapping[str, str]) -> None:
+        self._values.update(kept)
+        self._placeholders[kind].update(zip(kept.values(), kept, strict=True))
         if self._on_new:
-            for placeholder, entry in kept.items():
-                self._on_new(placeholder, _value_of(entry), _kind_of(placeholder))
+            for placeholder, value in kept.items():
+                self._on_new(placeholder, value, kind)
 
-    def _made_again(self, kind: str, entry: str) -> str:
+    def _made_again(self, kind: str, value: str) -> str:
         for attempt in range(1, _ATTEMPTS):
-            if (placeholder := f"<{kind}_{self._letters([entry], attempt)}>") not in self._entries:
+            if (placeholder := f"<{kind}_{self._letters(kind, [value], attempt)}>") not in self._values:
                 return placeholder
         raise RuntimeError("no free placeholder in a thousand tries")
 
-    def _letters(self, entries: list[str], attempt: int = 0) -> str:
-        """Those of all entries at that attempt, ten for each."""
+    def _letters(self, kind: str, values: list[str], attempt: int = 0) -> str:
+        """Those of all values at that attempt, ten for each."""
         start = self._keyed.copy()
-        start.update(f"{attempt}\0".encode())
+        start.update(f"{attempt}\0{kind}{GAP}".encode())
         copy = start.copy
-        digests: list[bytes] = []
-        for entry in entries:
-            keyed = copy()
-            keyed.update(entry.encode() if entry.isascii() else entry.encode("utf-8", "surrogatepass"))
-            digests.append(keyed.digest())
+        digests = [keyed.digest() for value in _encoded(values) if not (keyed := copy()).update(value)]
         return b"".join(digests).translate(_ALPHABET).decode()
 
 
-def _entry(kind: str, value: str) -> str:
-    return f"{kind}{GAP}{value}"
-
-
-def _value_of(entry: str) -> str:
-    return entry[entry.index(GAP) + 1 :]
+def _encoded(values: list[str]) -> list[bytes]:
+    try:
+        return list(map(str.encode, values))
+    except UnicodeEncodeError:  # half a character in one of them
+        return [value.encode("utf-8", "surrogatepass") for value in values]
 
 
 def _kind_of(placeholder: str) -> str:
