@@ -43,7 +43,7 @@ class Redactor:
             return self._mask(value, leaves)
 
     def _mask(self, value: Json, leaves: Leaves) -> Json:
-        texts = self._changes({**leaves.names, **leaves.strings})
+        texts = self._changes(leaves.strings)
         numbers = {number: self._replace("CARD" + NUMBER, str(number)) for number in leaves.numbers if self._is_card(number)}
         fields = self._fields(leaves.names, texts)
         if not (texts or numbers or fields):
@@ -61,9 +61,9 @@ class Redactor:
         if not len(self._vault):
             return value
         leaves = Leaves(_plain(value))
-        texts = [*leaves.names, *leaves.strings]
+        texts = leaves.strings
         restored = self._vault.given_out(texts)
-        restored |= self._restored([text for text in texts if text not in restored] if restored else texts)
+        restored |= self._restored([text for text in texts if text not in restored])
         if not restored:
             return value
         return leaves.rebuilt(Swaps(texts=restored))
