@@ -18,26 +18,20 @@ class Beside:
     """What stands before and after each finding in texts that were joined. There may be many, but few characters that differ."""
 
     def __init__(self, joined: str, found: Found) -> None:
-        starts, ends, _ = zip(*found, strict=True)
-        # Moved by one or two characters, so that all places can be looked up in one step; no text goes on into what is added.
-        self._before = list(map(f"{BETWEEN[-1]}{joined}".__getitem__, starts))
-        self._after = list(map(f"{joined}{BETWEEN[0]}".__getitem__, ends))
-        self._second_before = list(map(f"{BETWEEN[-2:]}{joined}".__getitem__, starts))
-        self._second_after = list(map(f"{joined[1:]}{BETWEEN[:2]}".__getitem__, ends))
+        # No text goes on into what is added.
+        before, after = f"{BETWEEN[-2:]}{joined}", f"{joined}{BETWEEN[:2]}"
+        self._before = [before[start : start + 2] for start, _, _ in found]
+        self._after = [after[end : end + 2] for _, end, _ in found]
 
     def crosses(self) -> bool:
         """Whether a finding begins or ends in what stands between texts, as a key of many lines may seem to."""
-        return GAP in self._before or GAP in self._after
+        return any(two[1] == GAP for two in set(self._before)) or any(two[0] == GAP for two in set(self._after))
 
     def glued(self) -> list[int]:
         """Which findings have something glued to them."""
-        which: set[int] = set()
-        for characters, odd in (
-            (self._before, set(self._before) - _OPENING),
-            (self._after, set(self._after) - _CLOSING),
-            (self._second_before, _NUMERIC.intersection(self._second_before)),
-            (self._second_after, _NUMERIC.intersection(self._second_after)),
-        ):
-            if odd:
-                which.update(at for at, character in enumerate(characters) if character in odd)
-        return sorted(which)
+        odd_before = {two for two in set(self._before) if is_glued(two, "")}
+        odd_after = {two for two in set(self._after) if is_glued("", two)}
+        if not odd_before and not odd_after:
+            return []
+        each = enumerate(zip(self._before, self._after, strict=True))
+        return [at for at, (before, after) in each if before in odd_before or after in odd_after]

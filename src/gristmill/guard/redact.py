@@ -112,16 +112,18 @@ class Redactor:
         else:
             glued = beside.glued()
             changes = self._together(texts, joined, found, glued, rounds)
-            unsure = list(changes.values()) if self._is_unsure(hidden, found, glued) else []
+            unsure = self._unsure(texts, hidden, found, glued, changes) if self._detector.has_patterns else []
         again = self._changes(unsure, rounds - 1) if unsure and rounds else {}
         return {text: again.get(masked, masked) for text, masked in changes.items()} if again else changes
 
-    def _is_unsure(self, hidden: str, found: Found, glued: list[int]) -> bool:
-        """Whether a pattern of the operator finds more now that masks stand there: it may reach across them."""
-        if not self._detector.has_patterns:
-            return False
+    def _unsure(self, texts: list[str], hidden: str, found: Found, glued: list[int], changes: Mapping[str, str]) -> Iterable[str]:
+        """In which of the masked texts a pattern of the operator may find more now that masks stand there, and reach across them:
+        in all if it finds something, else where something is glued to a mask."""
         masks = [GAP * (len(kind) + LETTERS + len("<_>")) for _, _, kind in found]
-        return bool(glued) or self._detector.matches_patterns(replaced(hidden, found, masks))
+        masked = zip(texts, replaced(hidden, found, masks).split(BETWEEN), strict=True)
+        if self._detector.matches_patterns(BETWEEN.join([part for text, part in masked if text in changes])):
+            return changes.values()
+        return {changes[texts[which]] for which, _ in by_text(texts, [found[at] for at in glued])} if glued else ()
 
     def _together(self, texts: list[str], joined: str, found: Found, glued: list[int], rounds: int) -> dict[str, str]:
         """All findings masked at once in the texts as they were joined, which are then taken apart again."""
