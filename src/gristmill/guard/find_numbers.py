@@ -10,7 +10,8 @@ from functools import cache
 from itertools import compress
 
 from gristmill.guard.checksums import cards_among, iban_length, is_card, passes_mod_97
-from gristmill.guard.find_runs import GLUE, classed, find_countries, find_runs
+from gristmill.guard.find_plain import Sorted, place_sorter
+from gristmill.guard.find_runs import GLUE, Spans, classed, find_countries, find_places, find_runs
 from gristmill.guard.spans import Found, Span
 
 _NOT_IN_WORD = r"(?<![0-9A-Za-z_.\-])"
@@ -66,24 +67,32 @@ def number_finder(kinds: frozenset[str]) -> Callable[[str], Found]:
     def find(text: str) -> Found:
         characters = classed(text)
         found = _ibans(text, find_countries(characters)) if "iban" in kinds else []
-        plain, others = find_runs(text, characters)
-        if not plain and not others:
-            return found
+        places = find_places(characters)
+        if not places:
+            return found  # so it is with most texts
+        bare, phones, rest = _sorter()(text, places)
+        plain, others = find_runs(text, rest) if rest else ([], [])
         is_abroad = [text[start] == "+" and end - start <= _LONGEST_PHONE for start, end in others]
         if "phone" in kinds:
+            found += [(start, end, "PHONE") for start, end in phones]
             found += _abroad(text, list(compress(others, is_abroad)))
         for (start, end), skip in zip(others, is_abroad, strict=True):
             if not skip:
                 for close in wanted:
                     found += close(text, start, end)
         if "card" in kinds:
-            cards = set(cards_among([text[start:end] for start, end in plain]))
-            found += [
-                (start, end, "CARD") for start, end in plain if text[start:end] in cards and _stands_alone(text, start, end)
-            ]
+            bare += [place for place in plain if _stands_alone(text, *place)]
+            numbers = [text[start:end] for start, end in bare]
+            cards = set(cards_among(numbers))
+            found += [(start, end, "CARD") for (start, end), number in zip(bare, numbers, strict=True) if number in cards]
         return found
 
     return find
+
+
+@cache  # a start does not need it
+def _sorter() -> Callable[[str, Spans], Sorted]:
+    return place_sorter(ABROAD, _LONGEST_PHONE)
 
 
 def _ibans(text: str, starts: Iterable[int]) -> Found:

@@ -41,38 +41,34 @@ _IN_RUN = _classes({_DIGITS + "+ .()/-\u00a0?": b"#"})
 _IN_WORD = _classes({_DIGITS: b"1", _LETTERS: b"a", "_": b"_"})
 _LEAST = 7
 _LONG = re.compile(b"########" + b"#*")
-_WORD = frozenset(_LETTERS + "_")
 _COUNTRY = re.compile(b" aa11")
 
 
 def classed(text: str) -> bytes:
-    """One byte per character, for the two below."""
+    """One byte per character, for the searches below."""
     return text.encode("latin-1", "replace")
 
 
-def find_runs(text: str, characters: bytes) -> tuple[Spans, Spans]:
-    """Start and end of all that ``RUN`` finds: those of nothing but digits, and the others.
+def find_places(characters: bytes) -> Spans:
+    """Start and end of all that is long enough and of the class of digits and what stands between them."""
+    return [place.span() for place in _LONG.finditer(characters.translate(_IN_RUN))]
+
+
+def find_runs(text: str, places: Spans) -> tuple[Spans, Spans]:
+    """Start and end of all that ``RUN`` finds at those places: those of nothing but digits, and the others.
 
     Step by step for all of them: there may be very many, and the processor does one thing a thousand times in half the time of
     a thousand things in turn."""
-    places = [place.span() for place in _LONG.finditer(characters.translate(_IN_RUN))]
-    if not places:
-        return [], []  # so it is with most texts
-    is_plain = [characters[start:end].isdigit() for start, end in places]
-    # There is nothing to look for in bare digits: they begin a word, or are the rest of one.
-    plain = [place for place in compress(places, is_plain) if text[place[0] - 1 : place[0]] not in _WORD]
     search = (_ASCII_RUN if text.isascii() else RUN).search
-    others = [place for place, skip in zip(places, is_plain, strict=True) if not skip]
     runs: Spans = []
     # No run goes on beyond its class, so nothing is cut off by reading no further.
-    for (_, end), found in zip(others, [search(text, start, end) for start, end in others], strict=True):
+    for (_, end), found in zip(places, [search(text, start, end) for start, end in places], strict=True):
         while found:
             runs.append(found.span())
             at = found.end()
             found = search(text, at, end) if end - at > _LEAST else None
     is_plain = [text[start:end].isdigit() for start, end in runs]
-    plain += compress(runs, is_plain)
-    return plain, [run for run, skip in zip(runs, is_plain, strict=True) if not skip]
+    return list(compress(runs, is_plain)), [run for run, skip in zip(runs, is_plain, strict=True) if not skip]
 
 
 def find_countries(characters: bytes) -> list[int]:

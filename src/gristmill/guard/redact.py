@@ -14,7 +14,7 @@ from gristmill.guard.fields import Hint, hint_of
 from gristmill.guard.glued import Beside, is_glued
 from gristmill.guard.leaves import Leaves, Swap, Swaps
 from gristmill.guard.placeholders import LETTERS, MASK, placeholders_in
-from gristmill.guard.spans import BETWEEN, GAP, Found, by_text, interleaved, kept_of, replaced
+from gristmill.guard.spans import BETWEEN, GAP, Found, by_text, interleaved, kept_of, replaced, texts_around
 from gristmill.guard.vault import NUMBER, Vault
 from gristmill.model import Json
 
@@ -112,18 +112,18 @@ class Redactor:
         else:
             glued = beside.glued()
             changes = self._together(texts, joined, found, glued, rounds)
-            unsure = self._unsure(texts, hidden, found, glued, changes) if self._detector.has_patterns else []
+            unsure = self._unsure(joined, hidden, found, glued, changes) if self._detector.has_patterns else []
         again = self._changes(unsure, rounds - 1) if unsure and rounds else {}
         return {text: again.get(masked, masked) for text, masked in changes.items()} if again else changes
 
-    def _unsure(self, texts: list[str], hidden: str, found: Found, glued: list[int], changes: Mapping[str, str]) -> Iterable[str]:
+    def _unsure(self, joined: str, hidden: str, found: Found, glued: list[int], changes: Mapping[str, str]) -> Iterable[str]:
         """In which of the masked texts a pattern of the operator may find more now that masks stand there, and reach across them:
         in all if it finds something, else where something is glued to a mask."""
         masks = [GAP * (len(kind) + LETTERS + len("<_>")) for _, _, kind in found]
-        masked = zip(texts, replaced(hidden, found, masks).split(BETWEEN), strict=True)
-        if self._detector.matches_patterns(BETWEEN.join([part for text, part in masked if text in changes])):
+        parts = replaced(hidden, found, masks).split(BETWEEN)
+        if self._detector.matches_patterns(BETWEEN.join([part for part in parts if GAP in part])):
             return changes.values()
-        return {changes[texts[which]] for which, _ in by_text(texts, [found[at] for at in glued])} if glued else ()
+        return [changes[text] for text in texts_around(joined, [found[at] for at in glued])]
 
     def _together(self, texts: list[str], joined: str, found: Found, glued: list[int], rounds: int) -> dict[str, str]:
         """All findings masked at once in the texts as they were joined, which are then taken apart again."""

@@ -77,3 +77,15 @@ def by_text(texts: Sequence[str], found: Iterable[Span]) -> Iterator[tuple[int, 
         which = bisect_right(starts, start) - 1
         offset = starts[which]
         yield which, (start - offset, min(end - offset, len(texts[which])), kind)
+
+
+def texts_around(joined: str, found: Iterable[Span]) -> Iterator[str]:
+    """Those of the texts joined by ``BETWEEN`` that hold findings, which are in order; each once."""
+    read_to = 0
+    for start, end, _ in found:
+        if end > read_to:
+            first = joined.rfind(BETWEEN, read_to, start)
+            after = joined.find(BETWEEN, end)
+            text_start = first + len(BETWEEN) if first >= 0 else 0
+            read_to = after if after >= 0 else len(joined)
+            yield joined[text_start:read_to]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from gristmill.guard.detect import Detector
 from gristmill.guard.find_emails import email_finder
 from gristmill.guard.find_numbers import _abroad, _phones  # pyright: ignore[reportPrivateUsage]
-from gristmill.guard.find_runs import RUN, classed, find_countries, find_runs
+from gristmill.guard.find_runs import RUN, classed, find_countries, find_places, find_runs
 
 PIECES = st.sampled_from(
     "0 12 4111 1111 2026-01-02 +49 (555) DE AB xy_ é \u2013 \u00a0 \u202f ? ?? \n \0 . - / 00 ABC 78 % @ a.b example.com %40 ' git : // //bob@".split(" ")
@@ -23,7 +23,7 @@ TEXTS = st.one_of(st.lists(PIECES, max_size=40).map("".join), st.lists(PIECES, m
 @example("ɐ4111 1111 1111?1111+49 30 1234567")
 @example("x12345678\n_87654321\n12345678")
 def test_runs_of_digits_are_those_that_the_pattern_finds(text: str) -> None:
-    plain, others = find_runs(text, classed(text))
+    plain, others = find_runs(text, find_places(classed(text)))
     assert sorted(plain + others) == [match.span() for match in RUN.finditer(text)]
     assert (
         {text[start:end].isdigit() for start, end in plain} | {True},
@@ -69,7 +69,7 @@ def test_countries_are_two_letters_that_begin_a_word_and_two_digits(text: str) -
 @example("+49 30 901820 0301234567")
 @example("+1 555 234 5678 2026-01-02")
 def test_numbers_from_abroad_are_those_that_the_pattern_for_all_numbers_finds(text: str) -> None:
-    for start, end in find_runs(text, classed(text))[1]:
+    for start, end in find_runs(text, find_places(classed(text)))[1]:
         if text[start] == "+":
             assert _abroad(text, [(start, end)]) == list(_phones(text, start, end))
 
