@@ -1,7 +1,5 @@
 """Checksums of card and bank account numbers: what tells them from any other row of digits. Pure arithmetic."""
 
-from collections.abc import Iterable
-
 _SINGLE = bytes.maketrans(b"0123456789", bytes(range(10)))
 _DOUBLED = bytes.maketrans(b"0123456789", bytes((0, 2, 4, 6, 8, 1, 3, 5, 7, 9)))
 _ZERO = ord("0")
@@ -55,18 +53,14 @@ def is_card(digits: str) -> bool:
     return digits[:4] in _ISSUERS.get(len(digits), ()) and passes_luhn(digits)
 
 
-def cards_among(numbers: Iterable[str]) -> list[str]:
+def cards_among(numbers: list[str]) -> list[str]:
     """Those of which ``is_card`` is true. There may be very many: check digits are computed for all of one length at once."""
-    issued: dict[int, list[str]] = {}
-    for number in numbers:
-        if number[:4] in _ISSUERS.get(len(number), ()):
-            issued.setdefault(len(number), []).append(number)
-    return [
-        number
-        for length, some in issued.items()
-        for number, total in zip(some, _luhn_totals(some, length), strict=True)
-        if total % 10 == 0
-    ]
+    cards: list[str] = []
+    for length in sorted(_ISSUERS.keys() & set(map(len, numbers))):
+        issuers = _ISSUERS[length]
+        some = [number for number in numbers if len(number) == length and number[:4] in issuers]
+        cards += [number for number, total in zip(some, _luhn_totals(some, length), strict=True) if total % 10 == 0]
+    return cards
 
 
 def _luhn_totals(numbers: list[str], length: int) -> bytes:

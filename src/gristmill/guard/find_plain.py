@@ -11,7 +11,7 @@ from collections.abc import Callable
 from gristmill.guard.find_runs import NO_DATE, Spans
 
 _APART = "\1"
-_GOES_ON = r"[+ .()/\-?\u00a0]|[^\0-\u00ff]"
+_GOES_ON = r"[+ .()/\-?\u00a0\u0100-\U0010ffff]"
 """What places are made of besides digits: before any other character they end."""
 _FEWEST = 8
 """Digits of the shortest number that is looked for."""
@@ -40,11 +40,10 @@ def place_sorter(abroad: str, longest: int) -> Callable[[str, Spans], Sorted]:
         joined = "".join([f"{_APART}{around[start : end + 3]}" for start, end in places])
         if joined.count(_APART) != len(places):
             return [], [], places  # the text has it too
-        told = [(place, what) for place, what in zip(places, pattern.findall(joined), strict=True) if what]
-        return (
-            [place for place, what in told if what.isdigit() and len(what) > 1],
-            [place for place, what in told if what[0] == "+" and len(what) > 1],
-            [place for place, what in told if len(what) == 1],
-        )
+        bare, phones, others = Spans(), Spans(), Spans()
+        for place, what in zip(places, pattern.findall(joined), strict=True):
+            if what:
+                (others if len(what) == 1 else phones if what[0] == "+" else bare).append(place)
+        return bare, phones, others
 
     return sort
