@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import re2
-from ahocorasick_rs import AhoCorasick, MatchKind
 
+from gristmill.guard.find_literals import literal_search
 from gristmill.guard.spans import CREDENTIAL, Found, Span, without_gaps
 
 _PIECE, _OVERLAP = 4_096, 256
@@ -66,20 +66,20 @@ def _pieces(text: str) -> Iterable[tuple[int, int]]:
 def name_finder(names: Iterable[str]) -> Callable[[str], Found]:
     """A search for whole names, as written and in capitals."""
     spellings = sorted({spelling for name in names for spelling in (name, name.upper())})
-    automaton = AhoCorasick(spellings, matchkind=MatchKind.LeftmostLongest)
+    search = literal_search(spellings)
 
     def find(text: str) -> Found:
-        return [(start, end, "NAME") for _, start, end in automaton.find_matches_as_indexes(text) if _is_whole(text, start, end)]
+        return [(start, end, "NAME") for _, start, end in search(text) if _is_whole(text, start, end)]
 
     return find
 
 
 def literal_finder(literals: Iterable[str]) -> Callable[[str], Found]:
     """A search for credentials of the gateway, wherever they stand."""
-    automaton = AhoCorasick(sorted(literals), matchkind=MatchKind.LeftmostLongest)
+    search = literal_search(sorted(literals))
 
     def find(text: str) -> Found:
-        return [_credential(match) for match in automaton.find_matches_as_indexes(text)]
+        return [_credential(match) for match in search(text)]
 
     return find
 

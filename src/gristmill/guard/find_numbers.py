@@ -52,6 +52,8 @@ _PAIRS = re.compile(r"[0-9]{2}(?: [0-9]{2})+")
 _HEX_BEFORE = re.compile(r"(?:^|[^0-9A-Za-z])[0-9a-fA-F]{2} $")
 _HEX_AFTER = re.compile(r" [0-9a-fA-F]{2}\b")
 _SHORTEST_PHONE, _LONGEST_PHONE = 8, 24
+_MANY = 8
+"""Places from which on it pays to tell them apart first."""
 _NOT_DIGITS = re.compile(r"[^0-9]+")
 
 
@@ -70,7 +72,7 @@ def number_finder(kinds: frozenset[str]) -> Callable[[str], Found]:
         places = find_places(characters)
         if not places:
             return found  # so it is with most texts
-        bare, phones, rest = _sorter()(text, places)
+        bare, phones, rest = _sorter()(text, places) if len(places) >= _MANY else ([], [], places)
         plain, others = find_runs(text, rest) if rest else ([], [])
         is_abroad = [text[start] == "+" and end - start <= _LONGEST_PHONE for start, end in others]
         if "phone" in kinds:

@@ -7,9 +7,10 @@ import re
 from collections.abc import Callable
 from functools import cache
 
-from ahocorasick_rs import AhoCorasick, Implementation, MatchKind
+from ahocorasick_rs import Implementation
 
 from gristmill.guard.fields import hint_of, is_secret
+from gristmill.guard.find_literals import literal_search
 from gristmill.guard.spans import Found
 
 # Bodies have a least length and no most: a match is then used up whole, so that no text can make us read it twice.
@@ -85,17 +86,13 @@ def secret_finder() -> Callable[[str], Found]:
         return re.compile(re.escape(prefix) + body)
 
     words = sorted({spelling for word in _WORDS for spelling in _spellings(word)})
-    automaton = AhoCorasick(
-        [prefix for prefix, _ in issued] + words + list(_SCHEMES),
-        matchkind=MatchKind.LeftmostLongest,
-        implementation=Implementation.DFA,
-    )
+    search = literal_search([prefix for prefix, _ in issued] + words + list(_SCHEMES), Implementation.DFA)
     first_word, first_scheme = len(issued), len(issued) + len(words)
 
     def find(text: str) -> Found:
         found: Found = []
         read_to = 0
-        for which, start, end in automaton.find_matches_as_indexes(text):
+        for which, start, end in search(text):
             if start < read_to:
                 continue
             if which < first_word:

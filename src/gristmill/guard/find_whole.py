@@ -39,7 +39,7 @@ def whole_finder(kinds: frozenset[str]) -> Callable[[list[str], str], Mapping[st
         if "email" in kinds and "@" in joined:
             found["EMAIL"] = _those_that_are(_EMAIL, [text for text in texts if "@" in text])
         if "phone" in kinds and "+" in joined:
-            found["PHONE"] = _those_that_are(_PHONE, [text for text in texts if text.startswith("+")])
+            found["PHONE"] = _those_that_are(_PHONE, [text for text in texts if "+" in text])
         if "card" in kinds:
             found["CARD"] = cards_among([text for text in filter(str.isdigit, texts) if text.isascii()])
         return {kind: some for kind, some in found.items() if some}
