@@ -13,6 +13,6 @@ def literal_search(literals: Sequence[str], implementation: Implementation | Non
     kind = MatchKind.LeftmostLongest
     if not all(literal.isascii() and "?" not in literal for literal in literals):
         return AhoCorasick(literals, matchkind=kind, implementation=implementation).find_matches_as_indexes
-    # A place in a str costs a table as long as the text. In one byte per character, "?" for all that has none, places are the same.
+    # Places in a str cost a table as long as the text. In one byte per character, "?" for all that has none, they are the same.
     automaton = BytesAhoCorasick([literal.encode() for literal in literals], matchkind=kind, implementation=implementation)
     return lambda text: automaton.find_matches_as_indexes(text.encode("latin-1", "replace"))

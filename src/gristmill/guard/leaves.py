@@ -87,7 +87,7 @@ class Leaves:
         last, places = None, others
         for at, container in enumerate(level):
             if type(container) is dict:
-                names: tuple[str, ...] = tuple(container)  # pyright: ignore[reportUnknownArgumentType]
+                names = cast("tuple[str, ...]", tuple(container))  # pyright: ignore[reportUnknownArgumentType]
                 if names != last:  # sooner answered than where to look them up
                     last, places = names, tables.setdefault(names, [])
                 places.append(at)
@@ -146,7 +146,7 @@ class Leaves:
         return copies[0][0][0]
 
 
-_values = cast("Callable[[Json], Some]", dict.values)
+_values = cast("Callable[[Json], Some]", dict.values)  # pyright: ignore[reportUnknownMemberType]
 
 
 def _in_a_row(containers: list[Json]) -> Some:
@@ -154,7 +154,7 @@ def _in_a_row(containers: list[Json]) -> Some:
     if len(containers) == 1:
         return containers[0].values() if type(containers[0]) is dict else containers[0]  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
     each = [container.values() if type(container) is dict else container for container in containers]  # pyright: ignore[reportUnknownVariableType]
-    return list(chain.from_iterable(each))  # pyright: ignore[reportUnknownVariableType]
+    return list(chain.from_iterable(cast("list[Some]", each)))  # pyright: ignore[reportUnknownVariableType]
 
 
 def _swap_level(groups: list[Group], level: list[Json], inner: Iterator[Json], swaps: Swaps) -> None:
@@ -195,7 +195,8 @@ def _fill(copies: list[Json], placed: Iterable[Json] | None) -> None:
     rest = iter(placed or ())
     for copy in copies if placed is not None else ():
         if type(copy) is dict:
-            copy.update(zip(copy, rest, strict=False))  # pyright: ignore[reportUnknownArgumentType]
+            fields = cast("dict[str, Json]", copy)
+            fields.update(zip(fields, rest, strict=False))
         else:
             copy[:] = islice(rest, len(copy))
 

@@ -112,7 +112,7 @@ class Redactor:
         else:
             glued = beside.glued()
             changes = self._together(texts, joined, found, glued, rounds)
-            unsure = self._unsure(joined, hidden, found, glued, changes) if self._detector.has_patterns else []
+            unsure = self._unsure(joined, hidden, found, glued, changes) if self._detector.has_patterns else ()
         again = self._changes(unsure, rounds - 1) if unsure and rounds else {}
         return {text: again.get(masked, masked) for text, masked in changes.items()} if again else changes
 

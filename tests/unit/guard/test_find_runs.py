@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gristmill.guard.detect import Detector
 from gristmill.guard.find_emails import email_finder
-from gristmill.guard.find_numbers import _abroad, _phones  # pyright: ignore[reportPrivateUsage]
+from gristmill.guard.find_numbers import _abroad, _cards, _phones, _sorter, _ssns  # pyright: ignore[reportPrivateUsage]
 from gristmill.guard.find_runs import RUN, classed, find_countries, find_places, find_runs
 
 PIECES = st.sampled_from(
@@ -72,6 +72,24 @@ def test_numbers_from_abroad_are_those_that_the_pattern_for_all_numbers_finds(te
     for start, end in find_runs(text, find_places(classed(text)))[1]:
         if text[start] == "+":
             assert _abroad(text, [(start, end)]) == list(_phones(text, start, end))
+
+
+@given(TEXTS)
+@example("4111111111111111 +49 30 1234567 2026-01-02T +1 212 555 1234 5")
+@example("x4111111111111111 4111111111111111x _+49 30 1234567 +49 30 1234567x")
+@example("+49 3 0 1 2 3 4 5 6 7 8 9 0 1 2\n+49 30 12345678901234567890\n+49.30.1234567.\n+49 30 1234567:8")
+@example("\x014111111111111111\x01")
+def test_what_is_told_at_first_sight_is_what_a_closer_look_finds(text: str) -> None:
+    places = find_places(classed(text))
+    bare, phones, rest = _sorter()(text, places)
+    _, looked_at = find_runs(text, places)
+    assert all(text[slice(*place)].isdigit() for place in bare)
+    assert [(*place, "PHONE") for place in phones] == [each for place in phones for each in _phones(text, *place)]
+    closely = [each for run in looked_at for close in (_cards, _ssns, _phones) for each in close(text, *run)]
+    left = [span for span in closely if not any(start <= span[0] < end for start, end in phones)]
+    assert all(any(start <= span[0] < end for start, end in rest) for span in left)
+    cards = [each for place in places if text[slice(*place)].isdigit() for each in _cards(text, *place)]
+    assert {span[:2] for span in cards} <= {*bare, *rest}
 
 
 LOCAL = r"[0-9A-Za-z\u00c0-\u024f\u0370-\u052f_.+%'-]"

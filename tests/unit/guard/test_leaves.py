@@ -2,10 +2,10 @@
 
 from typing import cast
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gristmill.guard.leaves import Leaves, Swaps
+from gristmill.guard.leaves import Leaves, Swaps, scalars
 from gristmill.model import Json
 
 SCALARS = st.one_of(st.sampled_from(["a", "b", "c", "x", "", "phone"]), st.integers(0, 3), st.integers(10**11, 10**11 + 3), st.none(), st.booleans())  # fmt: skip
@@ -37,11 +37,51 @@ def test_a_value_is_rebuilt_with_all_that_is_swapped(value: Json) -> None:
     assert Leaves(value).rebuilt(Swaps(texts=TEXTS, numbers=NUMBERS, fields={"p": swap})) == plain(value)
 
 
+def _inner(x: Json, p: Json) -> Json:
+    return {"x": x, "p": p}
+
+
+ROWS: st.SearchStrategy[Json] = st.lists(
+    st.one_of(
+        st.fixed_dictionaries({"a": SCALARS, "p": st.sampled_from(["a", "x", "q"]), "c": VALUES}),
+        st.fixed_dictionaries({"p": st.lists(SCALARS), "b": st.builds(_inner, SCALARS, SCALARS)}),
+        st.lists(SCALARS, max_size=3),
+    ),
+    max_size=40,
+)
+
+
+@given(ROWS)
+@example([{"a": "a", "p": "x", "c": number} for number in range(20)] + [{"p": ["a"], "b": {"x": "b", "p": 3}}] * 20)
+def test_rows_of_tables_are_rebuilt_as_one_by_one(rows: Json) -> None:
+    value = {"rows": rows, "a": [[rows], rows]}
+    leaves = Leaves(value)
+    assert leaves.rebuilt(Swaps(texts=TEXTS, numbers=NUMBERS, fields={"p": swap})) == plain(value)
+    assert leaves.value == value
+
+
+@given(VALUES, ROWS)
+def test_every_string_and_name_and_long_number_is_a_leaf(value: Json, rows: Json) -> None:
+    leaves = Leaves([value, rows])
+    all_leaves = scalars([value, rows], names=True)
+    assert set(leaves.strings) == {leaf for leaf in all_leaves if type(leaf) is str}
+    assert leaves.numbers == {leaf for leaf in all_leaves if type(leaf) is int and leaf >= 10**11}
+
+
 def test_a_copy_shares_nothing_that_can_change() -> None:
     value: dict[str, Json] = {"a": [{"b": [0]}]}
     copy = Leaves(value).rebuilt(Swaps(texts={}))
     copy["a"][0]["b"].append(1)
     assert value == {"a": [{"b": [0]}]}
+
+
+def test_copies_of_rows_share_nothing_that_can_change() -> None:
+    rows: list[Json] = [{"a": [number], "b": {}} for number in range(20)]
+    copy = Leaves(rows).rebuilt(Swaps(texts={}))
+    for row in copy:
+        row["a"].append(1)
+        row["b"]["c"] = 1
+    assert rows == [{"a": [number], "b": {}} for number in range(20)]
 
 
 def test_the_name_of_a_field_counts_in_lists_of_lists_before_what_was_found_in_the_value() -> None:
