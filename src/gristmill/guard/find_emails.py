@@ -1,7 +1,7 @@
 """Mail addresses, and passwords inside of addresses (``postgres://user:password@host``). Both turn on an ``@``."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Container
 
 from gristmill.guard.spans import Found
 
@@ -44,7 +44,7 @@ def email_finder(kinds: frozenset[str]) -> Callable[[str], Found]:
     return find
 
 
-def _addresses(text: str, ats: list[re.Match[str]], passwords_end: set[int]) -> Found:
+def _addresses(text: str, ats: list[re.Match[str]], passwords_end: Container[int]) -> Found:
     """The addresses around what looks like an ``@`` and a domain. Step by step for all of them: there may be very many, and the
     processor does one thing a thousand times in half the time of a thousand things in turn."""
     spans = [at.span() for at in ats]
@@ -54,30 +54,16 @@ def _addresses(text: str, ats: list[re.Match[str]], passwords_end: set[int]) -> 
     # What stands before an "@" is read from there to the left, in a text that is blank but for what may stand there.
     last_blank = characters.translate(_IN_LOCAL).rfind
     starts = [last_blank(b" ", middle - _LONGEST_LOCAL if middle > _LONGEST_LOCAL else 0, middle) + 1 for middle, _ in spans]
-    odd = _odd(characters, starts, [end for _, end in spans])
-    if not files and not passwords_end and not odd:
-        return [(start, end, "EMAIL") for start, (_, end) in zip(starts, spans, strict=True)]
     found: Found = []
-    for at, (start, (middle, end), ending) in enumerate(zip(starts, spans, endings, strict=True)):
+    for start, (middle, end), ending in zip(starts, spans, endings, strict=True):
         if ending in files or middle in passwords_end:
             continue
-        if at not in odd or ((start := _start_of_local(text, middle)) < middle and not _is_account(text, start, end)):
+        is_odd = (
+            not start or characters[start - 1] in _ODD_BEFORE or characters[start] in _ODD_FIRST or characters[end] in _ODD_AFTER
+        )
+        if not is_odd or ((start := _start_of_local(text, middle)) < middle and not _is_account(text, start, end)):
             found.append((start, end, "EMAIL"))
     return found
-
-
-def _odd(characters: bytes, starts: list[int], ends: list[int]) -> set[int]:
-    """Which addresses need a closer look, by what stands before them, what they begin with and what stands after them."""
-    odd: set[int] = set()
-    for some, places, strange in (
-        (b"?" + characters, starts, _ODD_BEFORE),  # moved by one; nothing is as odd as anything before the first
-        (characters, starts, _ODD_FIRST),
-        (characters, ends, _ODD_AFTER),
-    ):
-        there = bytes(map(some.__getitem__, places))
-        if not strange.isdisjoint(there):
-            odd.update(at for at, character in enumerate(there) if character in strange)
-    return odd
 
 
 def _start_of_local(text: str, middle: int) -> int:

@@ -37,7 +37,7 @@ def place_sorter(abroad: str, longest: int) -> Callable[[str, Spans], Sorted]:
 
     def sort(text: str, places: Spans) -> Sorted:
         around = f"\n{text}\n\n"
-        joined = "".join([f"{_APART}{around[start : end + 3]}" for start, end in places])
+        joined = _APART + _APART.join([around[start : end + 3] for start, end in places])
         if joined.count(_APART) != len(places):
             return [], [], places  # the text has it too
         bare, phones, others = Spans(), Spans(), Spans()

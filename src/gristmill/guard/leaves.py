@@ -52,14 +52,16 @@ class Group:
 class Leaves:
     """The distinct strings, names of fields among them, and long numbers of a value."""
 
-    __slots__ = ("_levels", "_strings", "names", "numbers", "strings")
+    __slots__ = ("_levels", "_strings", "names", "numbers", "strings", "value")
 
     def __init__(self, value: Json) -> None:
+        self.value = value
         self.numbers: set[int] = set()
         self.names: dict[str, None] = {}
         self._strings: list[Some] = []
         self._levels: list[tuple[list[Json], list[Group]]] = []
-        level: list[Json] = [[value]]
+        # A string or number alone is that of a list.
+        level: list[Json] = [value if type(value) is dict or type(value) is list else [value]]
         while level:
             level = self._walk(level)
         self.strings: dict[str, None] = dict.fromkeys(chain(self.names, *self._strings))
@@ -128,11 +130,6 @@ class Leaves:
                 self.numbers.add(leaf)
         return _EACH
 
-    @property
-    def value(self) -> Json:
-        """What they are the leaves of."""
-        return self._levels[0][0][0][0]
-
     def rebuilt(self, swaps: Swaps) -> Json:
         """A copy of the value with everything swapped; its order and shape stay."""
         copies = [[container.copy() for container in level] for level, _ in self._levels]
@@ -143,7 +140,7 @@ class Leaves:
             for (originals, groups), level in zip(self._levels, copies, strict=True):
                 for group in groups:
                     _swap_names(group, originals, level, swaps)
-        return copies[0][0][0]
+        return copies[0][0] if self._levels[0][0][0] is self.value else copies[0][0][0]
 
 
 _values = cast("Callable[[Json], Some]", dict.values)  # pyright: ignore[reportUnknownMemberType]

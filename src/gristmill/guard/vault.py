@@ -80,7 +80,7 @@ class Vault:
         fresh = list(dict.fromkeys(values))
         if not known.keys().isdisjoint(fresh):
             fresh = [value for value in fresh if value not in known]
-        made = self._make(kind, fresh)
+        made = self._make(kind, fresh) if fresh else []
         if len(made) == len(values):
             return made
         by_value = dict(zip(fresh, made, strict=True))
