@@ -18,14 +18,14 @@ class Beside:
     """What stands before and after each finding in texts that were joined. There may be many, but few characters that differ."""
 
     def __init__(self, joined: str, found: Found) -> None:
-        # No text goes on into what is added.
-        before, after = f"{BETWEEN[-2:]}{joined}", f"{joined}{BETWEEN[:2]}"
-        self._before = [before[start : start + 2] for start, _, _ in found]
-        self._after = [after[end : end + 2] for _, end, _ in found]
+        self._before = [joined[start - 2 : start] for start, _, _ in found]
+        self._after = [joined[end : end + 2] for _, end, _ in found]
+        # Of the first text there may be less to see; it does not go on into what stands between texts.
+        self._before[:2] = [f"{BETWEEN[-2:]}{joined[max(0, start - 2) : start]}"[-2:] for start, _, _ in found[:2]]
 
     def crosses(self) -> bool:
         """Whether a finding begins or ends in what stands between texts, as a key of many lines may seem to."""
-        return any(two[1] == GAP for two in set(self._before)) or any(two[0] == GAP for two in set(self._after))
+        return any(two[-1] == GAP for two in set(self._before)) or any(two[:1] == GAP for two in set(self._after))
 
     def glued(self) -> list[int]:
         """Which findings have something glued to them."""

@@ -22,6 +22,8 @@ _ROUNDS = 8
 """A mask can lay bare what stood glued to it. Twice is enough for all but the strangest texts."""
 
 _LONGEST_NUMBER = 10**24
+_BATCH = 4_000
+"""Strings that are searched together: passed again and again, they should stay in the processor's cache."""
 _MANY, _LONG = 1_000, 50_000
 """Strings, and characters of one, from which on new objects are so many that the collector would start."""
 
@@ -84,6 +86,12 @@ class Redactor:
     def _changes(self, texts: Iterable[str], rounds: int = _ROUNDS) -> dict[str, str]:
         """Only those texts that hold something, each with its masked form."""
         texts = list(texts)
+        changes: dict[str, str] = {}
+        for at in range(0, len(texts), _BATCH):
+            changes |= self._changes_at_once(texts[at : at + _BATCH], rounds)
+        return changes
+
+    def _changes_at_once(self, texts: list[str], rounds: int) -> dict[str, str]:
         joined = BETWEEN.join(texts)
         whole = self._whole(texts, joined)
         if whole:

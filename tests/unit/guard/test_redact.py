@@ -42,6 +42,16 @@ def test_a_value_without_findings_is_given_back_itself() -> None:
     assert redactor().mask(row) is row
 
 
+def test_a_long_table_is_masked_as_its_rows_are() -> None:
+    rows: list[Json] = [
+        {"mail": f"ann{at}@example.com", "note": f"call +49 30 {at + 10**6} EMP-{at + 10**5}"} for at in range(2_500)
+    ]
+    ours = redactor()
+    masked = ours.mask(rows)
+    assert masked == [redactor().mask(row) for row in rows]
+    assert ours.unmask(masked) == rows
+
+
 def test_equal_values_have_equal_masks_so_that_code_can_join_and_group() -> None:
     ours = redactor()
     customers = ours.mask([{"mail": "ann@example.com", "id": 1}, {"mail": "bob@example.com", "id": 2}])
