@@ -73,5 +73,6 @@ def find_runs(text: str, places: Spans) -> tuple[Spans, Spans]:
 
 def find_countries(characters: bytes) -> list[int]:
     """Where two letters begin a word and two digits follow."""
-    # A text begins as any word does: after something else.
-    return [found.start() for found in _COUNTRY.finditer(b" " + characters.translate(_IN_WORD))]
+    words = characters.translate(_IN_WORD)
+    first = [0] if words.startswith(b"aa11") else []
+    return first + [found.start() + 1 for found in _COUNTRY.finditer(words)]
