@@ -1,14 +1,16 @@
 """The quick way to numbers and mail addresses finds what the patterns alone find, whatever the text."""
 
 import re
+from unittest.mock import patch
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from gristmill.guard import find_numbers
 from gristmill.guard.detect import Detector
 from gristmill.guard.find_emails import email_finder
-from gristmill.guard.find_numbers import _abroad, _cards, _phones, _sorter, _ssns  # pyright: ignore[reportPrivateUsage]
+from gristmill.guard.find_numbers import _abroad, _cards, _phones, _sorter, _ssns, number_finder  # pyright: ignore[reportPrivateUsage]
 from gristmill.guard.find_runs import RUN, classed, find_countries, find_places, find_runs
 
 PIECES = st.sampled_from(
@@ -91,6 +93,16 @@ def test_what_is_told_at_first_sight_is_what_a_closer_look_finds(text: str) -> N
     assert all(any(start <= span[0] < end for start, end in rest) for span in left)
     cards = [each for place in places if text[slice(*place)].isdigit() for each in _cards(text, *place)]
     assert {span[:2] for span in cards} <= {*bare, *rest}
+
+
+@given(TEXTS)
+@example("+49 3 0 1 2 3 4 5 6 7 8 9 0 1 2 x +49 (30) 12 34 56 78 90 1 x +49 30 1234567")
+def test_telling_places_apart_first_changes_nothing_in_what_is_found(text: str) -> None:
+    find = number_finder(frozenset({"phone", "card", "iban", "ssn"}))
+    with patch.object(find_numbers, "_MANY", 1):
+        told_apart = sorted(find(text))
+    with patch.object(find_numbers, "_MANY", 1_000):
+        assert told_apart == sorted(find(text))
 
 
 LOCAL = r"[0-9A-Za-z\u00c0-\u024f\u0370-\u052f_.+%'-]"
