@@ -42,7 +42,7 @@ async def client_of(serve: Serve, secure: ssl.SSLContext | None = None, read: fl
 
     listening = await asyncio.start_server(whole, "127.0.0.1", 0, ssl=secure)
     url = f"http{'s' if secure else ''}://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
-    async with listening, httpx2.AsyncClient(transport=Lanes(), base_url=url, timeout=read) as client:
+    async with listening, httpx2.AsyncClient(transport=Lanes(), base_url=url, timeout=httpx2.Timeout(10, read=read)) as client:
         yield client
 
 

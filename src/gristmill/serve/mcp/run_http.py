@@ -1,4 +1,4 @@
-"""The whole of ``gristmill serve --http``."""
+"""A server of MCP and nothing else over HTTP: the test mode that relays one server, and what the conformance suite asks."""
 
 import sys
 from typing import Any
@@ -8,46 +8,26 @@ from mcp.server.lowlevel.server import Server
 
 from gristmill.config import Config
 from gristmill.errors import ConfigError
-from gristmill.serve.mcp.http import LOOPBACK, PATH, app_of, http_caller
-from gristmill.serve.mcp.instructions import instructions
-from gristmill.serve.mcp.known import remembered_servers
-from gristmill.serve.mcp.opening import opening
-from gristmill.serve.mcp.server import build_server
+from gristmill.serve.mcp.http import LOOPBACK, PATH, app_of
 from gristmill.serve.mcp.state import Door
 
 HEADER_BYTES = 32_768
 CONNECTIONS = 1_000
 
 
-async def run_http(config: Config, *, host: str, port: int, token: str | None, passthrough: str | None = None) -> None:
-    """Serve until interrupted.
+async def run_http(config: Config, *, host: str, port: int, token: str | None, passthrough: str) -> None:
+    """Relay the server ``passthrough`` until interrupted.
 
     Raises:
-        ConfigError: an address beyond this machine without a token, or in the test mode.
+        ConfigError: an address beyond this machine.
     """
     is_local = f"[{host}]" in LOOPBACK or host in LOOPBACK
-    if token is None and not is_local:
-        raise ConfigError(f"without a token only this machine may connect: use --host 127.0.0.1, not {host}")
-    hosts = LOOPBACK if is_local else (*LOOPBACK, host)
-    if passthrough is not None:
-        if not is_local:
-            raise ConfigError(f"--passthrough is a test mode for this machine: use --host 127.0.0.1, not {host}")
-        from gristmill.serve.mcp.passthrough import relaying
+    if not is_local:
+        raise ConfigError(f"--passthrough is a test mode for this machine: use --host 127.0.0.1, not {host}")
+    from gristmill.serve.mcp.passthrough import relaying
 
-        async with relaying(config, passthrough) as relay:
-            await listen(relay, None, host=host, port=port, token=token, hosts=hosts)
-        return
-    servers = remembered_servers(config)
-    async with opening(config) as hall:
-        door = Door(
-            hall=hall,
-            instructions=instructions(servers),
-            names=tuple(sorted(servers)),
-            who=http_caller,
-            on_wire=True,
-            direct_calls=config.serve.direct_calls,
-        )
-        await listen(build_server(door), door, host=host, port=port, token=token, hosts=hosts)
+    async with relaying(config, passthrough) as relay:
+        await listen(relay, None, host=host, port=port, token=token, hosts=LOOPBACK)
 
 
 async def listen(
@@ -61,6 +41,7 @@ async def listen(
         port=port,
         log_level="warning",
         access_log=False,
+        http="h11",  # the other one that it knows has no limit for headers, and would be taken where it is installed
         h11_max_incomplete_event_size=HEADER_BYTES,
         limit_concurrency=CONNECTIONS,
         timeout_graceful_shutdown=2,
