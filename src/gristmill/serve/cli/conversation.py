@@ -15,6 +15,7 @@ from gristmill.model import Budget, Outcome, Plan
 from gristmill.runtime.runtime import Runtime
 
 STOP_SECONDS = 5.0
+LOOK_UP_SECONDS = 0.2
 LISTING_SECONDS = 60.0
 BUDGET = Budget(output_tokens=50_000, result_tokens=20_000)
 """A person reads more than a model should have to pay for."""
@@ -67,7 +68,7 @@ class Conversation:
         options: dict[str, Any] = {"emit": emit, "budget": BUDGET, "approve": approve if decide is not None else None}
         task = self._portal.call(self._start, code, options, inbox)
         try:
-            while (question := inbox.get()) is not None:
+            while (question := _next(inbox)) is not None:
                 assert decide is not None
                 question[1].set_result(decide(question[0]))
             return self._portal.call(_result, task)
@@ -81,6 +82,15 @@ class Conversation:
         task = asyncio.create_task(self._session.execute(code, **options))
         task.add_done_callback(lambda _: inbox.put(None))
         return task
+
+
+def _next(inbox: "queue.SimpleQueue[T]") -> T:
+    """What comes next. Ctrl-C may reach another thread, which does not wake this one: it has to look up now and then."""
+    while True:
+        try:
+            return inbox.get(timeout=LOOK_UP_SECONDS)
+        except queue.Empty:
+            continue
 
 
 async def _result(task: "asyncio.Task[Outcome]") -> Outcome:
