@@ -16,6 +16,7 @@ from mcp import MCPError
 from gristmill.config_servers import OAuthConfig, ServerConfig
 from gristmill.events import ignore
 from gristmill.model import Tool, ToolCall
+from gristmill.upstream import http
 from gristmill.upstream.auth import open_browser
 from gristmill.upstream.base import InputAnswer, InputRequest
 from gristmill.upstream.connection import Connection, Hooks, open_connection
@@ -26,6 +27,18 @@ from gristmill.upstream.secrets import Secrets
 
 DOCUMENT = "https://conformance-test.local/client-metadata.json"
 SAMPLES: dict[str, Any] = {"string": "text", "integer": 3, "number": 2.5, "boolean": True, "array": [], "object": {}}
+
+
+class Noticed(http.Guard):
+    """The guard, which says when the stream is open by which an older server speaks first."""
+
+    listening: anyio.Event
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        response = await super().handle_async_request(request)
+        if request.method == "GET":
+            self.listening.set()
+        return response
 
 
 class Memory:
@@ -101,13 +114,17 @@ def oauth(scenario: str, context: Mapping[str, Any]) -> OAuthConfig | None:
 async def main() -> None:
     scenario = os.environ.get("MCP_CONFORMANCE_SCENARIO", "")
     context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
-    memory = Memory()
+    memory, Noticed.listening, http.Guard = Memory(), anyio.Event(), Noticed
     config = ServerConfig(url=sys.argv[-1], oauth=oauth(scenario, context))
     secrets = Secrets(environ={"CLIENT_SECRET": context.get("client_secret", "")})
     hooks = Hooks(server="it", emit=ignore, ask=answer, changed=lambda: None)
     async with open_browser(visit, seconds=20.0) as browser:
         address = address_of("it", config, secrets, lambda _: memory, browser)
         async with open_connection(lambda: http_transport(address), "auto", hooks) as connection:
+            if scenario.startswith("elicitation"):
+                # Its server asks by that stream at once, and what it says before somebody listens is lost.
+                with anyio.move_on_after(5):
+                    await Noticed.listening.wait()
             await drive(connection, context)
 
 

@@ -5,6 +5,7 @@ import os
 import pty
 import re
 import select
+import signal
 import sys
 import time
 from collections.abc import Generator
@@ -62,6 +63,7 @@ class Terminal:
     def __init__(self, folder: Path) -> None:
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # whoever runs the tests in the background ignores it
             os.chdir(folder)
             environ = {**os.environ, "TERM": "dumb", "NO_COLOR": "1"}
             os.execve(sys.executable, [sys.executable, "-m", "gristmill", "shell"], environ)

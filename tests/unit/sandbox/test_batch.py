@@ -91,10 +91,21 @@ def test_a_new_process_makes_the_calls_and_says_where_it_stopped(walker: Walker,
     make_folder(calls, tmp_path / "a")
     make_folder(calls, tmp_path / "b")
     (tmp_path / "b").mkdir()
-    forked = walker.fork(calls.at(0), calls.at(None), kernel.FORK)
-    if forked > 0:
-        os._exit(7 if forked == calls.at(1) else 0)
-    assert os.waitstatus_to_exitcode(os.waitpid(-forked, 0)[1]) == 7
+
+    def fork_from_here() -> int:
+        forked = walker.fork(calls.at(0), calls.at(None), kernel.FORK)
+        if forked > 0:
+            os._exit(7 if forked == calls.at(1) else 0)
+        return os.waitstatus_to_exitcode(os.waitpid(-forked, 0)[1])
+
+    # As in a template, from a process of one thread: another could hold Python's lock, and would be missing in the new process.
+    alone = os.fork()
+    if alone == 0:
+        try:
+            os._exit(fork_from_here())
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(alone, 0)[1]) == 7
     assert (tmp_path / "a").is_dir()
 
 
