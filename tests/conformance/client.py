@@ -121,8 +121,8 @@ async def main() -> None:
     async with open_browser(visit, seconds=20.0) as browser:
         address = address_of("it", config, secrets, lambda _: memory, browser)
         async with open_connection(lambda: http_transport(address), "auto", hooks) as connection:
-            if scenario.startswith("elicitation"):
-                # Its server asks by that stream at once, and what it says before somebody listens is lost.
+            if scenario.startswith(("elicitation", "sse-retry")):
+                # What such a server says by that stream before somebody listens is lost, or comes as if it were opened again.
                 with anyio.move_on_after(5):
                     await Noticed.listening.wait()
             await drive(connection, context)
