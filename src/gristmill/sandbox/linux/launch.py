@@ -63,9 +63,9 @@ def _fail(control: int, reason: str) -> "NoReturn":
 
 
 def _remove(folders: list[str]) -> None:
-    """Remove cgroup folders, which refuse while a process in them is still dying."""
+    """Remove cgroup folders, which refuse while a process in them is still dying; on a busy machine that takes its time."""
     for folder in folders:
-        for _ in range(100):
+        for _ in range(250):
             try:
                 for name in os.listdir(folder):
                     if os.path.isdir(f"{folder}/{name}"):
