@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from fnmatch import translate
+from itertools import chain
 from urllib.parse import quote
 
 from gristmill.guard.fields import Hint, kind_in_field
@@ -56,7 +57,7 @@ class Detector:
     def find(self, text: str) -> Found:
         """Everything in ``text``, in order and without overlaps."""
         text = _searchable(text)
-        found = [span for find in self._finders for span in find(text)]
+        found = list(chain.from_iterable(find(text) for find in self._finders))
         if self._allowed and found:
             found = [span for span in found if span[2] == CREDENTIAL or not self._allowed.match(text[span[0] : span[1]])]
         return merged(found) if len(found) > 1 else found

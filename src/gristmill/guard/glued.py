@@ -1,5 +1,7 @@
 """What stands right beside a finding: a mask can lay bare what was glued to it and was not seen for what it is."""
 
+from itertools import compress, count
+
 from gristmill.guard.spans import BETWEEN, GAP, Found
 
 _OPENING, _CLOSING = frozenset(" \t\n\r\"'<>([{:=,;|"), frozenset(" \t\n\r\"'<>)]},;:|\\")
@@ -31,7 +33,7 @@ class Beside:
         """Which findings have something glued to them."""
         odd_before = {two for two in set(self._before) if is_glued(two, "")}
         odd_after = {two for two in set(self._after) if is_glued("", two)}
-        if not odd_before and not odd_after:
-            return []
-        each = enumerate(zip(self._before, self._after, strict=True))
-        return [at for at, (before, after) in each if before in odd_before or after in odd_after]
+        found: set[int] = set()
+        for odd, sides in ((odd_before, self._before), (odd_after, self._after)):
+            found.update(compress(count(), map(odd.__contains__, sides)) if odd else ())
+        return sorted(found)

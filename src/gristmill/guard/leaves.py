@@ -1,11 +1,11 @@
 """A JSON value as its strings and numbers, and back. Without recursion: how deep a value is nested is a stranger's choice."""
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field
+from collections.abc import Callable, Iterable, Mapping, Set
+from dataclasses import field, replace
 from itertools import chain
 from typing import Any, cast
 
-from gristmill.guard.tables import LONG_NUMBER, ROWS, Column, Table
+from gristmill.guard.tables import LONG_NUMBER, ROWS, Column, Lists, Table
 from gristmill.model import Json
 from gristmill.values import dataclass
 
@@ -20,6 +20,8 @@ class Swaps:
     texts: Mapping[str, Json]
     numbers: Mapping[int, Json] = field(default_factory=dict[int, Json])
     fields: Mapping[str, Swap] = field(default_factory=dict[str, Swap])
+    whole: Set[str] = frozenset()
+    """Of ``texts``, what stands for all of a string: about that a field's name has nothing to add."""
 
 
 class Leaves:
@@ -30,10 +32,10 @@ class Leaves:
     def __init__(self, value: Json) -> None:
         self.numbers: set[int] = set()
         self._containers: list[Json] = [[value]]
-        """Each before those in it, and those in the order in which they are in it; tables in the place of their lists."""
-        strings: dict[str, None] = {}
-        self.names: dict[str, None] = dict.fromkeys(chain.from_iterable(self._walk(strings)))
-        self.strings: dict[str, None] = {**self.names, **strings}
+        """Each before those in it, and those in the order in which they are in it; tables and lists of lists in the place of their lists."""
+        self.strings: dict[str, None] = {}
+        self.names: dict[str, None] = dict.fromkeys(chain.from_iterable(self._walk(self.strings)))
+        self.strings |= self.names
 
     def _walk(self, strings: dict[str, None]) -> Iterable[tuple[str, ...]]:
         """Take in all there is; the names of the fields of each object. Rows of a table all have the same."""
@@ -49,6 +51,10 @@ class Leaves:
                 for column in table.texts.values():
                     strings.update(dict.fromkeys(column))
                 containers += table.others.values()
+                continue
+            elif len(container) >= ROWS and (lists := Lists.of(container)) is not None:
+                containers[at] = lists
+                strings.update(dict.fromkeys(lists.texts))
                 continue
             for leaf in values:
                 kind: object = type(leaf)  # pyright: ignore[reportUnknownVariableType]
@@ -74,8 +80,11 @@ class Leaves:
         for container, copy in zip(self._containers, copies, strict=True) if hinted or renamed else ():
             if type(container) is dict:
                 _swap_named([cast("Json", container)], [copy], swaps, renamed)
-            elif type(container) is Table and (renamed or not hinted.isdisjoint(container.names)):
-                _swap_named(container.rows, copy, swaps, renamed)
+            elif type(container) is Table:
+                undecided = container.undecided(hinted, swaps.texts, swaps.whole)
+                if undecided or renamed:
+                    fields = {name: swaps.fields[name] for name in undecided}
+                    _swap_named(container.rows, copy, replace(swaps, fields=fields), renamed)
         return copies[0][0]
 
     def _swapped(self, swaps: Swaps) -> list[Json]:
@@ -88,6 +97,9 @@ class Leaves:
         for container, copy in zip(self._containers, copies, strict=True):
             if type(container) is Table:
                 columns += container.swap(copy, texts, inner)
+                continue
+            if type(container) is Lists:
+                container.swap(copy, texts)
                 continue
             places: Any = container.items() if type(container) is dict else enumerate(container)  # pyright: ignore[reportUnknownVariableType]
             for place, leaf in places:

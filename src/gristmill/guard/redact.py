@@ -50,7 +50,7 @@ class Redactor:
         fields = self._fields(leaves.names, texts)
         if not (texts or numbers or fields):
             return value
-        masked = leaves.rebuilt(Swaps(texts=texts, numbers=numbers, fields=fields))
+        masked = leaves.rebuilt(Swaps(texts=texts, numbers=numbers, fields=fields, whole=self._vault.given))
         return masked if texts or numbers or masked != leaves.value else value
 
     def mask_text(self, text: str) -> str:
@@ -88,25 +88,21 @@ class Redactor:
         texts = list(texts)
         changes: dict[str, str] = {}
         for at in range(0, len(texts), _BATCH):
-            changes |= self._changes_at_once(texts[at : at + _BATCH], rounds)
+            batch = texts[at : at + _BATCH]
+            joined = BETWEEN.join(batch)
+            if self._whole(batch, joined, changes):
+                batch = [text for text in batch if text not in changes]
+                joined = BETWEEN.join(batch)
+            changes |= self._inside(batch, joined, rounds)
         return changes
 
-    def _changes_at_once(self, texts: list[str], rounds: int) -> dict[str, str]:
-        joined = BETWEEN.join(texts)
-        whole = self._whole(texts, joined)
-        if whole:
-            texts = [text for text in texts if text not in whole]
-            joined = BETWEEN.join(texts)
-        return whole | self._inside(texts, joined, rounds)
-
-    def _whole(self, texts: list[str], joined: str) -> dict[str, str]:
-        """The same for texts that are nothing but one finding."""
-        masked: dict[str, str] = {}
-        for kind, found in self._detector.find_whole(texts, joined).items():
+    def _whole(self, texts: list[str], joined: str, changes: dict[str, str]) -> bool:
+        """Put down those that are nothing but one finding; whether there are any."""
+        whole = self._detector.find_whole(texts, joined)
+        for kind, found in whole.items():
             self.count[kind] += len(found)
-            masks = self._vault.placeholders(kind, found)
-            masked.update(zip(found, masks, strict=True))
-        return masked
+            changes.update(zip(found, self._vault.placeholders(kind, found), strict=True))
+        return bool(whole)
 
     def _inside(self, texts: list[str], joined: str, rounds: int) -> dict[str, str]:
         """The same for texts that hold findings."""
@@ -197,7 +193,7 @@ class Redactor:
 
     def _in_field(self, hint: Hint, texts: Mapping[str, str], leaf: Json) -> Json:
         masked = texts.get(leaf)
-        if masked and (self._vault.gave(masked) or MASK.fullmatch(masked)):
+        if masked and (masked in self._vault.given or MASK.fullmatch(masked)):
             return leaf
         kind = self._detector.kind_in_field(hint, str(leaf)) if self._is_raw(leaf) else None
         return self._replace(kind + (NUMBER if type(leaf) is int else ""), str(leaf)) if kind else leaf

@@ -1,7 +1,8 @@
-"""A long list of objects that all have the same fields, taken by column: most large values are such tables, and for a thousand
-strings at once Python needs a fraction of the time that it needs for one after the other."""
+"""Long lists of objects that all have the same fields, taken by column, and of lists, taken together: most large values are made
+of them, and for a thousand strings at once Python needs a fraction of the time that it needs for one after the other."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from itertools import chain
 from typing import Any, cast
 
 from gristmill.model import Json
@@ -9,12 +10,13 @@ from gristmill.model import Json
 LONG_NUMBER = 10**11
 """Integers from here on have the twelve digits of the shortest card number."""
 ROWS = 32
-"""Objects from which on they are a table."""
+"""Objects or lists from which on they are taken together."""
 
 Column = tuple[list[dict[str, Json]], str, list[Json]]
 """Rows, the name of a field of theirs, and what stands there in each."""
 _SEEN = frozenset((str, int, dict, list))
 """Types of which something may have to be swapped."""
+_INNER = frozenset((dict, list))
 _names = cast("Callable[[Json], tuple[str, ...]]", tuple)
 _values = cast("Callable[[Json], Iterable[Json]]", dict.values)  # pyright: ignore[reportUnknownMemberType]
 
@@ -57,3 +59,41 @@ class Table:
                 for row, leaf in zip(rows, map(texts.get, column, column), strict=True):
                     row[name] = leaf
         return [(rows, name, next(inner)) for name in self.others]
+
+    def undecided(self, names: Set[str], texts: Mapping[str, Json], whole: Set[str]) -> frozenset[str]:
+        """Those of the fields ``names`` in which not every string was swapped for one of ``whole``."""
+        return frozenset(
+            name for name in names & set(self.names)
+            if name not in self.texts or not whole >= set(map(texts.get, self.texts[name]))
+        )  # fmt: skip
+
+
+class Lists:
+    """The lists, with nothing but strings in them and what stays as it is."""
+
+    __slots__ = ("_lists", "texts")
+
+    def __init__(self, lists: list[list[Json]], texts: list[str]) -> None:
+        self._lists, self.texts = lists, texts
+
+    @classmethod
+    def of(cls, values: Json) -> "Lists | None":
+        """These as such lists, if they are."""
+        if type(values[0]) is not list or set(map(type, values)) != {list}:
+            return None
+        lists = cast("list[list[Json]]", values)
+        leaves = list(chain.from_iterable(lists))
+        kinds: set[object] = set(map(type, leaves))
+        if not kinds.isdisjoint(_INNER) or (int in kinds and any(type(leaf) is int and leaf >= LONG_NUMBER for leaf in leaves)):
+            return None
+        return cls(lists, leaves if kinds == {str} else [leaf for leaf in leaves if type(leaf) is str])
+
+    def copy(self) -> list[list[Json]]:
+        """The lists, each a copy."""
+        return [each.copy() for each in self._lists]
+
+    def swap(self, lists: list[list[Json]], texts: Mapping[str, Json]) -> None:
+        """Swap the strings in the copies."""
+        if not texts.keys().isdisjoint(self.texts):
+            for each in lists:
+                each[:] = map(texts.get, each, each)

@@ -9,7 +9,7 @@ import html
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from functools import cached_property
 from hashlib import blake2b
 from urllib.parse import quote
@@ -92,11 +92,12 @@ class Vault:
         for kind, value in zip(kinds, values, strict=True):
             by_kind[kind].append(value)
         made = {kind: iter(self.placeholders(kind, some)) for kind, some in by_kind.items()}
-        return [next(made[kind]) for kind in kinds]
+        return list(map(next, map(made.__getitem__, kinds)))
 
-    def gave(self, text: str) -> bool:
-        """Whether ``text`` is a placeholder as it was given out, and nothing else."""
-        return text in self._values
+    @property
+    def given(self) -> Set[str]:
+        """All placeholders, as they were given out."""
+        return self._values.keys()
 
     def holds(self, match: re.Match[str]) -> bool:
         """Whether what looks like a placeholder is one of this session."""

@@ -92,6 +92,20 @@ def test_the_name_of_a_field_counts_in_lists_of_lists_before_what_was_found_in_t
     assert Leaves({"p": [["a", "b"]]}).rebuilt(Swaps(texts=TEXTS, fields={"p": swap})) == {"p": [["field", "B"]]}
 
 
+def test_a_column_that_was_swapped_whole_is_not_looked_at_for_its_name() -> None:
+    asked: list[Json] = []
+    swaps = Swaps(texts=TEXTS, fields={"p": lambda leaf: asked.append(leaf) or leaf}, whole=frozenset("A"))
+    whole: list[Json] = [{"p": "a"} for _ in range(40)]
+    assert Leaves(whole).rebuilt(swaps) == [{"p": "A"} for _ in range(40)]
+    assert not asked
+    others: tuple[Json, ...] = ("b", "x", 3, None)  # swapped, but not whole; not swapped; no string
+    for other in others:
+        Leaves([*whole, {"p": other}]).rebuilt(swaps)
+        assert asked.count(other) == (other is not None), other
+        assert asked.count("a") == len(whole), other
+        asked.clear()
+
+
 def test_how_deep_a_value_is_does_not_matter() -> None:
     value: Json = "a"
     for _ in range(100_000):
