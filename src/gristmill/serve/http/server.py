@@ -10,9 +10,7 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-import h11
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from gristmill.config import Config
 from gristmill.errors import ConfigError
@@ -22,6 +20,7 @@ from gristmill.runtime.runtime import Runtime
 from gristmill.serve.auth import TABLES, Tokens
 from gristmill.serve.dashboard.mount import mount_dashboard
 from gristmill.serve.http.app import Mount, build_app
+from gristmill.serve.http.connection import TimedProtocol
 from gristmill.serve.http.door import Door, open_door, with_tokens
 from gristmill.serve.http.logs import say, set_up_logs
 from gristmill.serve.http.wall import LOOPBACK
@@ -92,51 +91,6 @@ def _options(config: Config, app: Any) -> uvicorn.Config:
         timeout_keep_alive=KEEP_ALIVE_SECONDS, timeout_graceful_shutdown=FLUSH_SECONDS, server_header=False,
         proxy_headers=False, ws="websockets-sansio", ws_max_size=settings.body_bytes, ws_max_queue=8, backlog=2_048,
     )  # fmt: skip
-
-
-class TimedProtocol(H11Protocol):
-    """Hangs up on whoever takes too long to send the headers of a request: idle connections must cost nothing for long."""
-
-    header_seconds = 20.0
-    _timer: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Begin to count."""
-        super().connection_made(transport)
-        self._arm()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Stop counting."""
-        self._disarm()
-        super().connection_lost(exc)
-
-    def data_received(self, data: bytes) -> None:
-        """Count while a request has begun and its headers are not complete."""
-        # h11 measures only what it could not read yet: in pieces of the limit, it never reads more than that as headers.
-        most = self.config.h11_max_incomplete_event_size or len(data)
-        while data and self.conn.their_state is h11.IDLE and not self.transport.is_closing():
-            super().data_received(data[:most])
-            data = data[most:]
-        if data and not self.transport.is_closing():
-            super().data_received(data)
-        if self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]:
-            if self._timer is None:
-                self._arm()
-        else:
-            self._disarm()
-
-    def _arm(self) -> None:
-        self._timer = self.loop.call_later(self.header_seconds, self._hang_up)
-
-    def _disarm(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def _hang_up(self) -> None:
-        self._timer = None
-        if not self.transport.is_closing():
-            self.transport.close()
 
 
 def _settle() -> None:
