@@ -32,7 +32,7 @@ class Leaves:
     def __init__(self, value: Json) -> None:
         self.numbers: set[int] = set()
         self._containers: list[Json] = [[value]]
-        """Each before those in it, and those in the order in which they are in it; tables and lists of lists in the place of their lists."""
+        """Each before those in it, and those in the order in which they are in it; what is taken together in its list's place."""
         self.strings: dict[str, None] = {}
         self.names: dict[str, None] = dict.fromkeys(chain.from_iterable(self._walk(self.strings)))
         self.strings |= self.names
@@ -95,11 +95,8 @@ class Leaves:
         next(inner)
         columns: list[Column] = []
         for container, copy in zip(self._containers, copies, strict=True):
-            if type(container) is Table:
+            if type(container) is Table or type(container) is Lists:
                 columns += container.swap(copy, texts, inner)
-                continue
-            if type(container) is Lists:
-                container.swap(copy, texts)
                 continue
             places: Any = container.items() if type(container) is dict else enumerate(container)  # pyright: ignore[reportUnknownVariableType]
             for place, leaf in places:

@@ -92,8 +92,9 @@ class Lists:
         """The lists, each a copy."""
         return [each.copy() for each in self._lists]
 
-    def swap(self, lists: list[list[Json]], texts: Mapping[str, Json]) -> None:
-        """Swap the strings in the copies."""
+    def swap(self, lists: list[list[Json]], texts: Mapping[str, Json], _: Iterator[Json]) -> list[Column]:
+        """Swap the strings in the copies; nothing is to be put back."""
         if not texts.keys().isdisjoint(self.texts):
             for each in lists:
                 each[:] = map(texts.get, each, each)
+        return []
