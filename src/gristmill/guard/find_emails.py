@@ -50,7 +50,9 @@ def _addresses(text: str, ats: list[re.Match[str]], passwords_end: Container[int
     spans = [at.span() for at in ats]
     endings = [at[1] for at in ats]
     files = {ending for ending in set(endings) if ending.lower() in FILE_ENDINGS}
-    characters = text.encode("latin-1", "replace") + b" "
+    characters = text.encode("latin-1", "replace")
+    if text[-1].isalnum() or text[-1] == "-":  # an address may end with it, and something has to stand there
+        characters += b" "
     # What stands before an "@" is read from there to the left, in a text that is blank but for what may stand there.
     last_blank = characters.translate(_IN_LOCAL).rfind
     starts = [last_blank(b" ", middle - _LONGEST_LOCAL if middle > _LONGEST_LOCAL else 0, middle) + 1 for middle, _ in spans]

@@ -137,7 +137,8 @@ class Redactor:
         kept = kept_of(joined, found)
         if glued and rounds:
             self._look_again(kept, glued, rounds)
-        parts = interleaved(kept, masks).split(BETWEEN)
+        masked = interleaved(kept, masks)
+        parts = masked.split(BETWEEN) if len(texts) > 1 else [masked]
         return {text: part for text, part in zip(texts, parts, strict=True) if part != text}
 
     def _look_again(self, kept: list[str], glued: list[int], rounds: int) -> None:

@@ -62,7 +62,7 @@ def kept_of(text: str, spans: Sequence[Span]) -> list[str]:
 
 def interleaved(kept: list[str], stand_ins: Iterable[str]) -> str:
     """All in turn; the first and the last is a ``kept`` one."""
-    return "".join(chain.from_iterable(zip(kept, stand_ins, strict=False))) + kept[-1]
+    return "".join(chain(chain.from_iterable(zip(kept, stand_ins, strict=False)), kept[-1:]))
 
 
 def replaced(text: str, spans: Sequence[Span], stand_ins: Iterable[str]) -> str:
