@@ -33,6 +33,8 @@ class Beside:
         """Which findings have something glued to them."""
         odd_before = {two for two in set(self._before) if is_glued(two, "")}
         odd_after = {two for two in set(self._after) if is_glued("", two)}
+        if not odd_before and not odd_after:
+            return []
         found: set[int] = set()
         for odd, sides in ((odd_before, self._before), (odd_after, self._after)):
             found.update(compress(count(), map(odd.__contains__, sides)) if odd else ())

@@ -5,7 +5,7 @@ from dataclasses import field, replace
 from itertools import chain
 from typing import Any, cast
 
-from gristmill.guard.tables import LONG_NUMBER, ROWS, Column, Lists, Table
+from gristmill.guard.tables import LONG_NUMBER, ROWS, Column, Lists, Tables, together
 from gristmill.model import Json
 from gristmill.values import dataclass
 
@@ -46,15 +46,12 @@ class Leaves:
             if type(container) is dict:
                 shapes[tuple(container)] = None  # pyright: ignore[reportUnknownArgumentType]
                 values = container.values()  # pyright: ignore[reportUnknownVariableType]
-            elif len(container) >= ROWS and (table := Table.of(container)) is not None:
-                containers[at], shapes[table.names] = table, None
-                for column in table.texts.values():
+            elif len(container) >= ROWS and (taken := together(container, ROWS)) is not None:
+                containers[at] = taken
+                shapes.update(dict.fromkeys(taken.shapes))
+                for column in taken.columns:
                     strings.update(dict.fromkeys(column))
-                containers += table.others.values()
-                continue
-            elif len(container) >= ROWS and (lists := Lists.of(container)) is not None:
-                containers[at] = lists
-                strings.update(dict.fromkeys(lists.texts))
+                containers += taken.others
                 continue
             for leaf in values:
                 kind: object = type(leaf)  # pyright: ignore[reportUnknownVariableType]
@@ -80,11 +77,12 @@ class Leaves:
         for container, copy in zip(self._containers, copies, strict=True) if hinted or renamed else ():
             if type(container) is dict:
                 _swap_named([cast("Json", container)], [copy], swaps, renamed)
-            elif type(container) is Table:
-                undecided = container.undecided(hinted, swaps.texts, swaps.whole)
-                if undecided or renamed:
-                    fields = {name: swaps.fields[name] for name in undecided}
-                    _swap_named(container.rows, copy, replace(swaps, fields=fields), renamed)
+            elif type(container) is Tables:
+                for table, rows in container.parts(copy):
+                    undecided = table.undecided(hinted, swaps.texts, swaps.whole)
+                    if undecided or renamed:
+                        fields = {name: swaps.fields[name] for name in undecided}
+                        _swap_named(table.rows, rows, replace(swaps, fields=fields), renamed)
         return copies[0][0]
 
     def _swapped(self, swaps: Swaps) -> list[Json]:
@@ -95,7 +93,7 @@ class Leaves:
         next(inner)
         columns: list[Column] = []
         for container, copy in zip(self._containers, copies, strict=True):
-            if type(container) is Table or type(container) is Lists:
+            if type(container) is Tables or type(container) is Lists:
                 columns += container.swap(copy, texts, inner)
                 continue
             places: Any = container.items() if type(container) is dict else enumerate(container)  # pyright: ignore[reportUnknownVariableType]
