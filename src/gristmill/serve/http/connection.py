@@ -1,31 +1,25 @@
-"""A client's connection: how long it may take to ask and with how much, and how an answer leaves."""
+"""A client's connection: how long it may take to ask, and how an answer leaves."""
 
 import asyncio
 from typing import Any, cast
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 _LARGE = 65_536
 """Bytes that are not copied for the sake of one packet less."""
 
 
-class BoundedProtocol(HttpToolsProtocol):
-    """Hangs up on whoever takes too long to send the headers of a request, or sends too much that is no body: neither idle
-    connections nor endless headers may cost anything. Answers leave whole."""
+class TimedProtocol(H11Protocol):
+    """Hangs up on whoever takes too long to send the headers of a request: idle connections must cost nothing for long.
+    Answers leave whole."""
 
     header_seconds = 20.0
-    header_bytes = 65_536
     _timer: asyncio.TimerHandle | None = None
-    _is_head = True
-    """The next bytes are of a head, or the first of one."""
-    _head = 0
-    """Bytes of it so far, and of what may follow the body like it."""
-    _unread = 0
-    """Bytes that have come since the parser last made something of them."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Begin to count."""
-        super().connection_made(cast("asyncio.Transport", Together(transport, self.loop)))
+        super().connection_made(cast("asyncio.Transport", Together(transport, asyncio.get_running_loop())))
         self._arm()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -35,53 +29,26 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Count while a request has begun and its headers are not complete."""
-        for at in range(0, len(data), self.header_bytes):  # so that no piece is all of a head that is too large
-            piece = data[at : at + self.header_bytes]
-            self._unread += len(piece)
-            super().data_received(piece)
-            if self.transport.is_closing() or self.transport.get_protocol() is not self:
-                self._disarm()  # it was told to go, or is a socket from here on
-                return
-            if self._head + self._unread > self.header_bytes:
-                self._disarm()
-                self.send_400_response(f"The headers of a request have at most {self.header_bytes} bytes here.")
-                return
-        if self._is_head and self._head:
+        # h11 measures only what it could not read yet: in pieces of the limit, it never reads more than that as headers.
+        most = self.config.h11_max_incomplete_event_size or len(data)
+        while data and self.conn.their_state is h11.IDLE and not self.transport.is_closing():
+            super().data_received(data[:most])
+            data = data[most:]
+        if data and not self.transport.is_closing():
+            super().data_received(data)
+        self._count()
+
+    def on_response_complete(self) -> None:
+        """The next request may have begun meanwhile."""
+        super().on_response_complete()
+        self._count()
+
+    def _count(self) -> None:
+        if self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]:
             if self._timer is None:
                 self._arm()
         else:
             self._disarm()
-
-    def on_message_begin(self) -> None:
-        """A request begins, with a byte at least."""
-        self._head, self._unread = 1, 0
-        super().on_message_begin()
-
-    def on_url(self, url: bytes) -> None:
-        """Some of what it asks for."""
-        self._head, self._unread = self._head + len(url), 0
-        super().on_url(url)
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """A header; one that follows the body is nobody's business."""
-        self._head, self._unread = self._head + len(name) + len(value) + len(": \r\n"), 0
-        if self._is_head:
-            super().on_header(name, value)
-
-    def on_headers_complete(self) -> None:
-        """Its head is there."""
-        self._is_head = False
-        super().on_headers_complete()
-
-    def on_body(self, body: bytes) -> None:
-        """Some of its body, which whoever reads it counts."""
-        self._unread = 0
-        super().on_body(body)
-
-    def on_message_complete(self) -> None:
-        """All of it is there."""
-        self._is_head, self._head, self._unread = True, 0, 0
-        super().on_message_complete()
 
     def _arm(self) -> None:
         self._timer = self.loop.call_later(self.header_seconds, self._hang_up)

@@ -20,7 +20,7 @@ from gristmill.runtime.runtime import Runtime
 from gristmill.serve.auth import TABLES, Tokens
 from gristmill.serve.dashboard.mount import mount_dashboard
 from gristmill.serve.http.app import Mount, build_app
-from gristmill.serve.http.connection import BoundedProtocol
+from gristmill.serve.http.connection import TimedProtocol
 from gristmill.serve.http.door import Door, open_door, with_tokens
 from gristmill.serve.http.logs import say, set_up_logs
 from gristmill.serve.http.wall import LOOPBACK
@@ -80,14 +80,14 @@ def _jwt(config: Config) -> Any:
 def _options(config: Config, app: Any) -> uvicorn.Config:
     settings = config.serve
 
-    class Bounded(BoundedProtocol):
-        """With the configured bounds."""
+    class Timed(TimedProtocol):
+        """With the configured time."""
 
-        header_seconds, header_bytes = settings.request_seconds, settings.header_bytes
+        header_seconds = settings.request_seconds
 
     return uvicorn.Config(
-        app, host=settings.host, port=settings.port, http=Bounded, log_config=None, access_log=False,
-        limit_concurrency=settings.connections,
+        app, host=settings.host, port=settings.port, http=Timed, log_config=None, access_log=False,
+        h11_max_incomplete_event_size=settings.header_bytes, limit_concurrency=settings.connections,
         timeout_keep_alive=KEEP_ALIVE_SECONDS, timeout_graceful_shutdown=FLUSH_SECONDS, server_header=False,
         proxy_headers=False, ws="websockets-sansio", ws_max_size=settings.body_bytes, ws_max_queue=8, backlog=2_048,
     )  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import uvicorn
 
-from gristmill.serve.http.connection import BoundedProtocol
+from gristmill.serve.http.connection import TimedProtocol
 
 MOST = 4_096
 HEAD = b"POST /x HTTP/1.1\r\nHost: a\r\n"
@@ -17,8 +17,8 @@ CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
 PLAIN = HEAD + b"Content-Length: 2\r\n\r\n{}"
 
 
-class Bounded(BoundedProtocol):
-    header_seconds, header_bytes = 0.3, MOST
+class Bounded(TimedProtocol):
+    header_seconds = 0.3
 
 
 async def app(scope: Any, receive: Callable[[], Awaitable[Any]], send: Callable[[Any], Awaitable[None]]) -> None:
@@ -36,7 +36,8 @@ async def app(scope: Any, receive: Callable[[], Awaitable[Any]], send: Callable[
 
 @asynccontextmanager
 async def connected() -> AsyncGenerator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
-    server = uvicorn.Server(uvicorn.Config(app, port=0, http=Bounded, log_config=None, lifespan="off", timeout_keep_alive=20))
+    options: dict[str, Any] = {"http": Bounded, "h11_max_incomplete_event_size": MOST, "timeout_keep_alive": 20}
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, lifespan="off", **options))
     serving = asyncio.create_task(server.serve())
     while not server.started:
         await asyncio.sleep(0.01)
@@ -53,9 +54,10 @@ async def connected() -> AsyncGenerator[tuple[asyncio.StreamReader, asyncio.Stre
 async def answer(reader: asyncio.StreamReader) -> Any:
     """The next one: what it says if it is well, else its status."""
     head = await reader.readuntil(b"\r\n\r\n")
-    length = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
-    body = await reader.readexactly(length)
-    return json.loads(body) if head.startswith(b"HTTP/1.1 200") else int(head.split()[1])
+    if not head.startswith(b"HTTP/1.1 200"):
+        await reader.read()
+        return int(head.split()[1])
+    return json.loads(await reader.readexactly(int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])))
 
 
 async def answers(reader: asyncio.StreamReader) -> list[Any]:
@@ -120,6 +122,13 @@ def test_requests_behind_one_another_are_answered_in_turn_and_each_may_be_as_lar
     each = b"GET /%d HTTP/1.1\r\nHost: a\r\nA: " + b"a" * (MOST - 200) + b"\r\n\r\n"
     said = asyncio.run(told(b"".join(each % number for number in range(9))))
     assert [path for path, _, _ in said] == [f"/{number}" for number in range(9)]
+
+
+@pytest.mark.requirement("T44")
+def test_a_protocol_that_is_only_offered_is_passed_over() -> None:
+    offer = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAoAAAAAIAAAAA\r\n"
+    asked = HEAD + offer + b"Content-Length: 2\r\n\r\n{}"
+    assert [size for _, size, _ in asyncio.run(told(asked, PLAIN, asked))] == [2, 2, 2]
 
 
 @pytest.mark.requirement("T44")
