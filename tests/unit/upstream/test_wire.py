@@ -71,6 +71,12 @@ def says(*parts: bytes) -> Serve:
         (b"HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n\r\nold", 200, b"old"),
         (b"HTTP/1.1 204 No Content\r\n\r\n", 204, b""),
         (b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + PLAIN, 200, b"ok"),
+        # What Apache offers with every answer over plain HTTP.
+        (
+            b"HTTP/1.1 200 OK\r\nUpgrade: h2,h2c\r\nConnection: Upgrade, Keep-Alive\r\nContent-Length: 5\r\n\r\noffer",
+            200,
+            b"offer",
+        ),
         (b"HTTP/1.1 404 Gone Fishing\r\nContent-Length: 0\r\n\r\n", 404, b""),
     ],
 )
