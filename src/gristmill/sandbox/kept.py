@@ -97,8 +97,8 @@ class Kept:
         """Drop what was idle for too long or takes too much, the one used longest ago first."""
         now = self._clock()
         for name, kept in list(self._by_name.items()):
-            idle = now - kept.used > self._rules.idle_seconds
-            if not kept.sandbox.alive or (idle and not self._busy(name)):
+            # One that has just died under a program is its user's to drop: he still reads what is left of it.
+            if not self._busy(name) and (not kept.sandbox.alive or now - kept.used > self._rules.idle_seconds):
                 await self.drop(name)
         await self._make_room()
         for name in [name for name, lock in self._locks.items() if name not in self._by_name and not lock.locked()]:

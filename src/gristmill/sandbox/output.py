@@ -19,10 +19,10 @@ class Output:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     def read(self, most: int = 1 << 20) -> tuple[str, bool]:
-        """Take what is there, at most ``most`` bytes; returns the new text and whether there may be more."""
+        """Take what is there, at most ``most`` bytes; the new text, and whether there may be more. Once closed, nothing."""
         parts: list[bytes] = []
         taken = 0
-        while taken < most:
+        while taken < most and self._fd >= 0:
             try:
                 data = os.read(self._fd, CHUNK)
             except BlockingIOError:

@@ -84,6 +84,20 @@ def test_one_in_use_is_never_dropped() -> None:
     asyncio.run(test())
 
 
+def test_one_that_dies_in_use_is_left_to_its_user_until_he_is_done() -> None:
+    pool = FakePool()
+    kept = Kept(pool, RULES)
+
+    async def test() -> None:
+        async with kept.use("dying", Limits(), workspace) as sandbox:
+            await sandbox.close()
+            await kept.sweep()
+            assert kept.names == ("dying",)
+        assert kept.names == ()
+
+    asyncio.run(test())
+
+
 def test_the_one_used_longest_ago_makes_room_for_count_and_for_memory() -> None:
     clock = Clock()
     for pool, expected in ((FakePool(), ("b", "c", "d")), (FakePool(memory_mb=40), ("c", "d"))):

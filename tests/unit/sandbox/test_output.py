@@ -21,6 +21,16 @@ def written(data: bytes, keep: int) -> tuple[str, bool]:
         output.close()
 
 
+def test_what_was_read_before_the_pipe_was_given_up_stays() -> None:
+    read, write = os.pipe()
+    output = Output(read, 1_000)
+    os.write(write, b"before")
+    os.close(write)
+    assert output.read() == ("before", False)
+    output.close()
+    assert (output.read(), output.text()) == (("", False), ("before", False))
+
+
 def test_short_output_is_whole() -> None:
     assert written("hé\n".encode(), 1_000) == ("hé\n", False)
 
