@@ -131,6 +131,7 @@ def plain_addresses(text: str) -> list[tuple[int, int]]:
 @example("git@example.com:path git@example.com //bob@example.com 'ann'@example.com")
 @example("x" * 70 + "@example.com")
 @example("ąęov@example.com")
+@example("ann%40example.com ann@example.xn--aa-")
 def test_mail_addresses_are_those_that_are_read_step_by_step(text: str) -> None:
     if "://" not in text:
         assert sorted(email_finder(frozenset({"email"}))(text)) == [(*span, "EMAIL") for span in plain_addresses(text)]

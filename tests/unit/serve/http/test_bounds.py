@@ -91,6 +91,7 @@ ENDLESS = {
     "a target": [b"GET /" + MUCH],
     "the name of a header": [HEAD + MUCH],
     "a header": [HEAD + b"A: " + MUCH],
+    "a head that is whole and too large": [HEAD + b"A: " + MUCH + b"\r\n\r\n"],
     "a header in small parts": [HEAD + b"A: ", *[b"a" * 500] * 12],
     "headers": [HEAD + b"A: b\r\n" * MOST],
     "headers in small parts": [HEAD, *[b"A: bcdefgh\r\n" * 40] * 16],
