@@ -1,0 +1,33 @@
+"""Guests that speak on the channel themselves, and how the host is asked whether it minds."""
+
+import asyncio
+
+from tests.attack.wall import Wall
+
+# Every hostile guest starts with this: it speaks on the socket itself, past the guest's own code.
+RAW = """
+import json, os, socket, struct, time
+raw = socket.socket(fileno=os.dup(3))
+def frame(body):
+    body = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return struct.pack("<I", len(body)) + body
+def send(*bodies):
+    raw.sendall(b"".join(map(frame, bodies)))
+def call(number, tool="t.record", arguments=None, positional=()):
+    return ["call", number, tool, arguments or {}, list(positional)]
+def wait_for_end():
+    while True: time.sleep(1)
+"""
+
+
+def harmless(gateway: Wall) -> None:
+    """The host is alive and well."""
+    outcome = gateway.run("6 * 7")
+    assert (outcome.status, outcome.result) == ("ok", 42)
+
+
+def loop_of(gateway: Wall) -> asyncio.AbstractEventLoop:
+    """The one that the host runs in."""
+    portal = gateway.runtime._portal  # pyright: ignore[reportPrivateUsage]
+    assert portal is not None
+    return portal.call(asyncio.get_running_loop)
