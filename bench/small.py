@@ -21,8 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from bench import machine, memory
-from bench.http import Connection
+from bench import machine, memory, wire
 from gristmill.sandbox.linux import cgroups
 
 OUT = Path(__file__).parent / "out" / "small.json"
@@ -90,7 +89,7 @@ async def ask(url: str, times: int, askers: int) -> list[float]:
     left = iter(range(times))
 
     async def one() -> None:
-        connection = Connection(url)
+        connection = wire.Connection(wire.execute(url, "sum(range(10))"))
         for _ in left:
             began = time.perf_counter()
             if not await connection.ask():
