@@ -64,7 +64,6 @@ class Usage:
     """What an execution used, measured by the host."""
 
     seconds: float = 0.0
-    cpu_seconds: float = 0.0
     memory_mb: float = 0.0
     calls: int = 0
     call_bytes: int = 0

@@ -25,6 +25,7 @@ from gristmill.sandbox.verdict import Ending, how, judge
 from gristmill.values import dataclass
 
 TICK_SECONDS, BUSY_TICK_SECONDS = 0.025, 0.002
+CORES = os.cpu_count() or 1
 DEATH_SECONDS = 5.0
 DONE_BYTES = 1 << 17
 """Room in the closing frame for everything but the result."""
@@ -55,7 +56,6 @@ class Run:
     ending: asyncio.Future[Ending]
     started: float = field(default_factory=time.perf_counter)
     cpu_before: float = 0.0
-    cpu_seconds: float = 0.0
     stopping: str | None = None
 
 
@@ -318,15 +318,16 @@ class Jail:
         return more
 
     def _overused(self, run: Run, handles: Handles) -> str | None:
-        processes, limits = self.processes(), run.job.limits
-        run.cpu_seconds = tree.cpu_seconds(processes) - run.cpu_before
-        if run.cpu_seconds > limits.cpu_seconds:
+        limits = run.job.limits
+        # Before that, all cores together cannot have spent as much: a look at every process costs more than a short run.
+        may_be_spent = (time.perf_counter() - run.started) * CORES >= limits.cpu_seconds
+        if may_be_spent and tree.cpu_seconds(self.processes()) - run.cpu_before > limits.cpu_seconds:
             return "cpu_seconds"
         # Version 1 kills one process of the group and lets the others go on; without a cgroup nobody else counts.
         if handles.group is not None:
             too_much = handles.group.was_out_of_memory()
         else:
-            too_much = tree.exceeds(processes, limits.memory_mb << 20, base=self._base_bytes)
+            too_much = tree.exceeds(self.processes(), limits.memory_mb << 20, base=self._base_bytes)
         if too_much:
             return "memory_mb"
         return self.watch() if self.watch else None
@@ -357,7 +358,6 @@ class Jail:
             limit=verdict.limit,
             usage=Usage(
                 seconds=seconds,
-                cpu_seconds=exit_.cpu_seconds if exit_ and exit_.cpu_seconds else run.cpu_seconds,
                 memory_mb=self._peak_mb(handles, exit_),
                 calls=run.calls.count,
                 call_bytes=run.calls.bytes,
