@@ -68,8 +68,9 @@ def unused_servers(history: History) -> tuple[Advice, ...]:
 def missed_searches(history: History) -> tuple[Advice, ...]:
     """Searches after which no tool that was found was called in the same session; each query once, the most frequent first."""
     misses: dict[str, list[SearchRecord]] = {}
+    last = _last_calls(history.calls)
     for search in history.searches:
-        if not _was_followed(search, history.calls):
+        if not _was_followed(search, last):
             misses.setdefault(search.query, []).append(search)
     ordered = sorted(misses.items(), key=lambda item: (-len(item[1]), item[0]))
     return tuple(_miss(query, searches) for query, searches in ordered[:MOST_MISSES])
@@ -87,15 +88,22 @@ def _miss(query: str, searches: Sequence[SearchRecord]) -> Advice:
     )
 
 
-def _was_followed(search: SearchRecord, calls: Iterable[CallRecord]) -> bool:
+Last = Mapping[tuple[str, str, str | None], float]
+"""When a caller last called a tool, in any session (None) and in each."""
+
+
+def _last_calls(calls: Iterable[CallRecord]) -> Last:
+    last: dict[tuple[str, str, str | None], float] = {}
+    for call in calls:
+        for session in {None, call.session}:
+            key = (call.caller, call.tool, session)
+            last[key] = max(last.get(key, call.at), call.at)
+    return last
+
+
+def _was_followed(search: SearchRecord, last: Last) -> bool:
     # Without a session callers cannot be told apart by it, so any later call of the same caller counts.
-    return any(
-        call.tool in search.found
-        and call.at >= search.at
-        and call.caller == search.caller
-        and search.session in (None, call.session)
-        for call in calls
-    )
+    return any(last.get((search.caller, tool, search.session), -1.0) >= search.at for tool in search.found)
 
 
 Pair = tuple[ExecutionRecord, CallRecord]

@@ -96,9 +96,9 @@ def ways(work: Work) -> Ways:
     )
 
 
-def savings(work: Work) -> Savings:
-    """What code saved against both others."""
-    found = ways(work)
+def savings(*works: Work) -> Savings:
+    """What code saved against both others, in one conversation or in several together."""
+    found = _sum([ways(work) for work in works])
     return Savings(ways=found, against_direct=_saving(found.direct, found.code), against_search=_saving(found.search, found.code))
 
 
@@ -125,6 +125,18 @@ def _search(base: int, used: int, searches: Sequence[int], calls: Sequence[int])
     return way(base, [*searches[:-1], searches[-1] + used, *calls])
 
 
+def _sum(found: Sequence[Ways]) -> Ways:
+    direct, search, code = (
+        Way(
+            once=sum(getattr(each, name).once for each in found),
+            resent=sum(getattr(each, name).resent for each in found),
+            requests=sum(getattr(each, name).requests for each in found),
+        )
+        for name in ("direct", "search", "code")
+    )
+    return Ways(direct=direct, search=search, code=code)
+
+
 def _saving(other: Way, code: Way) -> Saving:
     return Saving(
         once=other.once - code.once,
@@ -140,5 +152,6 @@ def _percent(part: int, whole: int) -> float:
 
 def _said(saving: Saving, other: str) -> str:
     if saving.resent < 0:
-        return f"{-saving.resent:,} more than {other} (dearer by {-saving.resent_percent} %)"
+        dearer = f" (dearer by {-saving.resent_percent} %)" if saving.resent_percent else ""  # of nothing there is no percentage
+        return f"{-saving.resent:,} more than {other}{dearer}"
     return f"{saving.resent:,} less than {other} ({saving.resent_percent} %)"

@@ -1,10 +1,12 @@
 """The accounts as one value: what was spent, what the other ways would have cost, what is advised."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 from gristmill.config import Config
 from gristmill.ledger.advice import Advice, History, advise
+from gristmill.ledger.conversations import conversations
 from gristmill.ledger.savings import Savings, Work, explain, savings
 from gristmill.ledger.spent import TABLES, Spent
 from gristmill.runtime.records import open_config_store
@@ -28,10 +30,10 @@ class Stats:
     method: str = METHOD
 
 
-def stats_of(history: History, *, advised: bool = True) -> Stats:
-    """The account of a history; nothing is advised upon one that is too short for it."""
+def stats_of(history: History, *, is_one: bool = False, advised: bool = True) -> Stats:
+    """The account of a history, ``is_one`` if it is one conversation; nothing is advised upon one that is too short for it."""
     work = Work(definitions=history.definitions, executions=history.executions, calls=history.calls, searches=history.searches)
-    found = savings(work)
+    found = savings(work) if is_one else savings(*conversations(work))
     return Stats(
         executions=len(history.executions),
         calls=len(history.calls),
@@ -53,8 +55,9 @@ async def read_stats(
         NotFound: nothing is kept of the execution.
     """
     if execution is not None:
-        return stats_of(await spent.of_execution(execution, tenant=tenant), advised=False)
-    return stats_of(await spent.history(tenant=tenant, session=session, since=since))
+        return stats_of(await spent.of_execution(execution, tenant=tenant), is_one=True, advised=False)
+    history = await spent.history(tenant=tenant, session=session, since=since)
+    return await asyncio.to_thread(stats_of, history, is_one=session is not None)  # a month of them takes its time
 
 
 @asynccontextmanager
