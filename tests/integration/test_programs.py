@@ -5,7 +5,7 @@ import re
 import pytest
 
 from gristmill import BlockingRuntime
-from gristmill.model import Outcome
+from gristmill.model import Json, Outcome
 from tests.conftest import reset_meeting
 
 HEAD = "from servers import crm\nimport asyncio\n"
@@ -219,6 +219,45 @@ def test_code_that_patches_its_own_interpreter_still_gets_its_report(runtime: Bl
 def test_context_is_a_read_only_object(runtime: BlockingRuntime) -> None:
     code = "try:\n    context.user_id = 2\nexcept AttributeError as error:\n    refused = str(error)\n[context.user_id, context['user_id'], refused]"
     assert runtime.execute(code, context={"user_id": 7}).result == [7, 7, "context is read-only"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "context.user['name'] = 'eve'", "del context.user['name']", "context.user.update(name='eve')", "context.user.pop('name')",
+        "context.user |= {'name': 'eve'}", "context.user.setdefault('x', 1)", "context.user.clear()", "context.ids.append(3)",
+        "context.ids[0] = 9", "context.ids += [3]", "context.ids.sort()", "context.user['roles'].extend('x')", "context['user'] = {}",
+    ],
+)  # fmt: skip
+def test_nothing_in_a_context_can_be_changed(runtime: BlockingRuntime, change: str) -> None:
+    context: dict[str, Json] = {"user": {"name": "ann", "roles": ["a"]}, "ids": [2, 1]}
+    code = f"try:\n    {change}\nexcept (TypeError, AttributeError): pass\nelse: 1 / 0\n[context.user, context.ids]"
+    assert runtime.execute(code, context=context).result == [context["user"], context["ids"]]
+
+
+def test_copies_out_of_a_context_are_ordinary_values(runtime: BlockingRuntime) -> None:
+    code = (
+        "import copy, json\nuser, deep = context.user.copy(), copy.deepcopy(context.user)\nuser['name'] = 'eve'\n"
+        "deep['roles'].append('b')\n[user, deep, json.loads(json.dumps(context.user)), sorted(context.ids), context.ids + [3]]"
+    )
+    user: dict[str, Json] = {"name": "ann", "roles": ["a"]}
+    result = runtime.execute(code, context={"user": user, "ids": [2, 1]}).result
+    assert result == [{**user, "name": "eve"}, {"name": "ann", "roles": ["a", "b"]}, user, [1, 2], [2, 1, 3]]
+
+
+def test_without_a_context_there_is_an_empty_one_that_says_so(runtime: BlockingRuntime) -> None:
+    assert runtime.execute("[len(context), list(context), 'user_id' in context, bool(context)]").result == [0, [], False, False]
+    error = runtime.execute("context.user_id").error
+    assert error is not None
+    assert "the caller passed no 'user_id'; there is: nothing" in error
+
+
+def test_the_context_of_one_execution_is_not_there_for_the_next_of_its_session(runtime: BlockingRuntime) -> None:
+    assert runtime.execute("context.user_id", session="whose", context={"user_id": "alice"}).result == "alice"
+    assert runtime.execute("'user_id' in context", session="whose").result is False
+    assert runtime.execute("'user_id' in context", session="whose", context={}).result is False
+    runtime.execute("context = 'a variable of mine'", session="whose")
+    assert runtime.execute("context", session="whose").result == "a variable of mine"
 
 
 def test_a_workspace_module_cannot_stand_in_for_a_library(runtime: BlockingRuntime) -> None:

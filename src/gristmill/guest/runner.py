@@ -16,6 +16,7 @@ import socket
 import sys
 import types
 
+from gristmill.guest import context as contexts
 from gristmill.guest import failure, loops, program, render, tools
 from gristmill.guest.channel import Channel, frame
 from gristmill.guest.pending import Pending
@@ -29,36 +30,6 @@ await __import__('asyncio').sleep(0)"""
 # Bound now: code that patches these in its own interpreter must not break the report about it.
 _encode = json.JSONEncoder().encode
 _getpid = os.getpid
-
-
-class Context:
-    """Values the caller passed along: ``context.user_id`` or ``context["user_id"]``, read-only."""
-
-    __slots__ = ("_values",)
-
-    def __init__(self, values):
-        object.__setattr__(self, "_values", values)
-
-    def __getattr__(self, name):
-        try:
-            return self._values[name]
-        except KeyError:
-            raise AttributeError(f"the caller passed no {name!r}; there is: {', '.join(self._values) or 'nothing'}") from None
-
-    def __getitem__(self, name):
-        return self._values[name]
-
-    def __setattr__(self, name, value):
-        raise AttributeError("context is read-only")
-
-    def __iter__(self):
-        return iter(self._values)
-
-    def __contains__(self, name):
-        return name in self._values
-
-    def __repr__(self):
-        return f"context({', '.join(f'{key}={value!r}' for key, value in self._values.items())})"
 
 
 class Runner:
@@ -123,8 +94,9 @@ class Runner:
         tools.use_modules(modules)
         if self.channel.home is None:
             self.channel.home = os.getcwd()  # the workspace, before the code goes elsewhere
-        if context:
-            self.module.context = Context(context)
+        # That of the execution before is not for this one; a variable of that name that a session made itself is its own.
+        if context or type(vars(self.module).get("context", contexts.EMPTY)) is contexts.Context:
+            self.module.context = contexts.Context(context) if context else contexts.EMPTY
         report = self.execute(code, result_bytes)
         if _getpid() != self.pid:
             os._exit(0)  # a fork made by the agent came out here too

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from gristmill.ledger.chain import Anchor
-from gristmill.ledger.entries import AuditEntry, AuditFilter, AuditRecord
+from gristmill.ledger.entries import ACCEPTED, AuditEntry, AuditFilter, AuditRecord
 from gristmill.store.base import Row, Statement, Transaction, Value
 
 AUDIT_TABLES = (
@@ -82,6 +82,9 @@ def _conditions(wanted: AuditFilter) -> Iterator[tuple[str, Value]]:
         # A server's name alone means all its tools.
         prefix = f"substr(tool, 1, {len(wanted.tool) + 1}) = ?"
         yield ("tool = ?", wanted.tool) if "." in wanted.tool else (prefix, wanted.tool + ".")
+    if wanted.promises == "open":
+        kept = "SELECT 1 FROM audit AS ended WHERE ended.id = audit.parent AND ended.kind = 'execution'"
+        yield f"(COALESCE(status, '') <> ? OR NOT EXISTS ({kept}))", ACCEPTED
     if wanted.since is not None:
         yield "time >= ?", wanted.since
     if wanted.until is not None:

@@ -10,6 +10,8 @@ from gristmill.model import Json
 from gristmill.values import dataclass
 
 Kind = Literal["execution", "call", "search", "security", "approval"]
+ACCEPTED = "accepted"
+"""The status of a promise that an execution will run; its record is called ``EXECUTION/accepted`` and belongs to that one."""
 
 TEXT, CODE, ARGUMENTS = 2_000, 200_000, 20_000
 """Characters kept of a line of text, of a program and of a call's arguments."""
@@ -117,6 +119,8 @@ class AuditFilter:
     parent: str | None = None
     since: float | None = None
     until: float | None = None
+    promises: Literal["all", "open"] = "all"
+    """Of promises all, or only those whose execution has no record of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,13 +3,10 @@
 import hashlib
 import time
 
-from gristmill.ledger.entries import AuditRecord
+from gristmill.ledger.entries import ACCEPTED, AuditRecord
 from gristmill.model import Execution
 from gristmill.runtime.rooms import Rooms
 from gristmill.runtime.run import Run
-
-ACCEPTED = "accepted"
-"""The status of a promise; its record is called ``EXECUTION/accepted`` and belongs to the execution."""
 
 
 async def promise(rooms: Rooms, execution: Execution) -> None:

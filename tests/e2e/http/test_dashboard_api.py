@@ -4,6 +4,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -77,6 +78,8 @@ def test_events_say_what_runs_whenever_it_changes_and_only_to_those_who_may_see_
             began = next(event for event in heard if {one["id"] for one in event["running"]} - before)
             with eve.stream("GET", "/events") as foreign:
                 assert next(told(foreign))["running"] == []
+            printed = (one["line"] for event in chain([began], heard) for one in event["running"] if one["id"] == id_)
+            assert next(line for line in printed if line) == "begun"
             ann.put("/sessions/events/files/go", content=b"")
             ended = next(event for event in heard if id_ not in {one["id"] for one in event["running"]})
     row = next(one for one in began["running"] if one["id"] == id_)

@@ -107,11 +107,28 @@ def test_an_interrupted_background_execution_is_told_and_can_be_resumed(starting
     with starting(state=state) as service:
         tokens = service.tokens
         with Client(service.url, token=tokens["ann"]) as client:
+            done = client.start("1 + 1")
+            while client.execution(done)["status"] != "ok":
+                pass
             id_ = client.start("import time\ntime.sleep(0 if context else 20)\n'done'")
+        with service.client("ann") as raw:
+            assert _statuses(raw, "/executions") == {id_: "running", done: "ok"}
         service.end(signal.SIGKILL)
     with starting(state=state, tokens=tokens) as service, Client(service.url, token=tokens["ann"]) as client:
         assert client.execution(id_)["status"] == "interrupted"
+        with service.client("ann") as raw:
+            assert _statuses(raw, "/executions?limit=2") == {id_: "interrupted", done: "ok"}
+            assert _statuses(raw, "/executions?status=interrupted") == {id_: "interrupted"}
+        with service.client("eve") as raw:
+            assert _statuses(raw, "/executions") == {}
         assert client.execute(resume=id_, context={"quick": True}).result == "done"
+
+
+def _statuses(client: httpx.Client, path: str) -> dict[str, str]:
+    rows = client.get(path).json()["executions"]
+    found = {row["id"]: row["status"] for row in rows}
+    assert len(found) == len(rows)  # each once
+    return found
 
 
 def test_an_orderly_end_lets_what_runs_end_and_takes_nothing_new(starting: Start) -> None:

@@ -6,6 +6,7 @@ import time
 import uuid
 
 from gristmill.errors import Conflict, NotFound
+from gristmill.ledger.entries import ACCEPTED
 from gristmill.model import Outcome
 from gristmill.serve.auth import Principal
 from gristmill.serve.http.door import Door
@@ -81,7 +82,7 @@ async def promise(door: Door, run: Run, asked: ExecuteRequest) -> None:
 
 async def _never_twice(door: Door, run: Run) -> None:
     """Refuse what was executed under this key before a restart, or so long ago that its outcome is gone."""
-    for id_ in (run.id, f"{run.id}/accepted"):
+    for id_ in (run.id, f"{run.id}/{ACCEPTED}"):
         try:
             tree = await door.runtime.audit.show(id_, tenant=run.tenant)
         except NotFound:

@@ -19,6 +19,8 @@ SHORTEST_SECONDS = 0.2
 """Between two events of a stream: what changes meanwhile is told together."""
 MOST = 200
 """Executions that one event names, the newest."""
+CALLS = 5
+"""Open calls of each that it names, the oldest."""
 
 
 def add_events(routes: APIRouter, door: Door) -> None:
@@ -26,7 +28,10 @@ def add_events(routes: APIRouter, door: Door) -> None:
 
     @routes.get("/events", tags=["executions"], response_class=StreamingResponse, responses=EVENTS)
     async def events(who: Annotated[Principal, SEE]) -> StreamingResponse:
-        """What runs now, at once and whenever it changes: yours; your tenant's with the scope `read`."""
+        """What runs now, with its last line of output and its open calls, at once and whenever that changes.
+
+        Yours; your tenant's with the scope `read`.
+        """
         if door.streams[who.tenant] >= STREAMS:
             raise Busy(f"{STREAMS} streams of yours are open", limit="streams", value=STREAMS, retry_after=5.0)
         return StreamingResponse(_lines(door, who), media_type="text/event-stream")
@@ -34,6 +39,7 @@ def add_events(routes: APIRouter, door: Door) -> None:
 
 async def _lines(door: Door, who: Principal) -> AsyncGenerator[bytes]:
     door.streams[who.tenant] += 1
+    door.runs.watching += 1
     told: bytes | None = None
     try:
         while not door.draining:
@@ -48,6 +54,7 @@ async def _lines(door: Door, who: Principal) -> AsyncGenerator[bytes]:
             except TimeoutError:
                 pass
     finally:
+        door.runs.watching -= 1
         door.streams[who.tenant] -= 1
 
 
@@ -59,4 +66,8 @@ def _told(door: Door, who: Principal) -> bytes:
 
 
 def _row(run: Run) -> dict[str, object]:
-    return {"id": run.id, "session": run.session, "caller": run.caller, "time": run.began}
+    calls = list(run.open_calls.values())
+    return {
+        "id": run.id, "session": run.session, "caller": run.caller, "time": run.began, "line": run.line,
+        "open_calls": calls[:CALLS], "open_calls_total": len(calls),
+    }  # fmt: skip

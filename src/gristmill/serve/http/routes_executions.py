@@ -7,7 +7,7 @@ from fastapi import APIRouter, Header, Path, Query, Response
 from fastapi.responses import StreamingResponse
 
 from gristmill.errors import Busy, NotFound
-from gristmill.ledger.entries import AuditEntry, AuditFilter
+from gristmill.ledger.entries import ACCEPTED, AuditEntry, AuditFilter
 from gristmill.serve.auth import Principal
 from gristmill.serve.http.door import Door
 from gristmill.serve.http.runs import Run, may_see
@@ -16,6 +16,10 @@ from gristmill.serve.http.who import EXECUTE, SEE
 
 STREAMS = 200
 """Event streams of one tenant at the same time."""
+MOST_CALLS = 1_000
+"""Calls that are shown of an execution that was interrupted."""
+INTERRUPTED = "interrupted"
+"""How an execution ended that was accepted, and of which there is nothing more on record."""
 _OURS = ("from servers", "from skills")
 ExecutionId = Annotated[str, Path(min_length=1, max_length=128)]
 EVENTS: dict[int | str, dict[str, Any]] = {
@@ -38,9 +42,12 @@ def add_executions(routes: APIRouter, door: Door) -> None:
         now = [run for run in door.runs.of(who) if run.ended is None] if after is None and status in (None, "running") else []
         running = [_of_run(run) for run in now if session in (None, run.session)]
         owner = who.caller if who.scopes.isdisjoint({"read", "admin"}) else None
-        wanted = AuditFilter(kind="execution", tenant=who.tenant, caller=owner, status=status, session=session)
+        kept = ACCEPTED if status == INTERRUPTED else status
+        wanted = AuditFilter(
+            kind="execution", tenant=who.tenant, caller=owner, status=kept, session=session, promises="open"
+        )  # fmt: skip
         found = await door.runtime.audit.list(wanted, limit=limit, after=after)
-        told = [_of_record(entry) for entry in found if "/" not in entry.record.id]
+        told = [view for entry in found if not _is_under_way(door, view := _of_record(entry))]
         return ExecutionsView(executions=running + told, next=found[-1].seq if len(found) == limit else None)
 
     @routes.get("/executions/{id}", tags=["executions"])
@@ -108,13 +115,15 @@ async def _on_record(door: Door, id_: str, who: Principal) -> ExecutionView:
 
 async def _promised(door: Door, id_: str, who: Principal, missing: NotFound) -> ExecutionView:
     """It was accepted, and the process died before its end: it is not lost, it can be resumed."""
+    audit = door.runtime.audit
     try:
-        entry = (await door.runtime.audit.show(f"{id_}/accepted", tenant=who.tenant)).entry
+        entry = (await audit.show(f"{id_}/{ACCEPTED}", tenant=who.tenant)).entry
     except NotFound:
         raise missing from None
     if not may_see(who, entry.record.tenant, entry.record.caller):
         raise missing
-    return _of_record(entry).model_copy(update={"id": id_, "status": "interrupted"})
+    made = await audit.list(AuditFilter(kind="call", tenant=who.tenant, parent=id_), limit=MOST_CALLS)
+    return _of_record(entry).model_copy(update={"calls": [call.fields() for call in reversed(made)]})
 
 
 def _of_run(run: Run) -> ExecutionView:
@@ -123,11 +132,19 @@ def _of_run(run: Run) -> ExecutionView:
     )  # fmt: skip
 
 
+def _is_under_way(door: Door, view: ExecutionView) -> bool:
+    """Whether a promise is just being kept; it stands among those that run."""
+    run = door.runs.peek(view.id) if view.status == INTERRUPTED else None
+    return run is not None and run.ended is None
+
+
 def _of_record(entry: AuditEntry) -> ExecutionView:
     record = entry.record
+    was_promised = record.status == ACCEPTED
     return ExecutionView.model_validate(
         {
-            "id": record.id, "status": record.status or "unknown", "session": record.session, "caller": record.caller,
+            "id": (was_promised and record.parent) or record.id, "session": record.session, "caller": record.caller,
+            "status": INTERRUPTED if was_promised else record.status or "unknown",
             "time": record.time, "ms": record.ms, "seq": entry.seq, "about": _about(record.code),
         }
     )  # fmt: skip

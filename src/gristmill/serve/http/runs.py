@@ -17,6 +17,8 @@ from gristmill.values import dataclass
 EVENTS, EVENT_BYTES = 5_000, 1_000_000
 """What is kept of one execution's events for late and slow listeners; the oldest go first, and that is said."""
 BEAT_SECONDS = 15.0
+LINE_CHARACTERS = 200
+"""Of the last line of output, which is told of what runs."""
 
 _NAMES: dict[type[Event], str] = {
     OutputWritten: "output", CallStarted: "call_started", CallFinished: "call_finished", CallProgressed: "call_progressed",
@@ -48,6 +50,11 @@ class Run:
     task: "asyncio.Task[Outcome]" = field(init=False)
     outcome: Outcome | None = None
     ended: float | None = None
+    line: str | None = None
+    """The last line of output so far, its beginning."""
+    open_calls: dict[int, str] = field(default_factory=dict[int, str])
+    """Tools of the calls that are not answered yet, by number."""
+    on_change: Callable[[], None] | None = None
     _events: deque[Heard] = field(default_factory=deque[Heard])
     _bytes: int = 0
     _count: int = 0
@@ -65,6 +72,9 @@ class Run:
         name = _NAMES.get(type(event))
         if name is not None:
             self._keep(name, msgspec.json.encode({"type": name, "at": time.time(), **asdict(event)}))
+            self._note(event)
+            if self.on_change is not None:
+                self.on_change()
 
     def end(self, name: str, told: object, now: float) -> None:
         """Keep the last event: the outcome, or why there is none."""
@@ -89,6 +99,18 @@ class Run:
             except TimeoutError:
                 yield None
 
+    def _note(self, event: Event) -> None:
+        match event:
+            case OutputWritten():
+                said = event.text.rstrip().rpartition("\n")[2].strip()
+                self.line = said[:LINE_CHARACTERS] or self.line
+            case CallStarted():
+                self.open_calls[event.call] = event.tool
+            case CallFinished():
+                self.open_calls.pop(event.call, None)
+            case _:
+                pass
+
     def _keep(self, name: str, text: bytes) -> None:
         self._count += 1
         self._events.append(Heard(self._count, name, text))
@@ -106,7 +128,8 @@ class Runs:
         self._seconds, self._most, self._background, self._clock = seconds, most, background, clock
         self._runs: dict[str, Run] = {}
         self.changed = asyncio.Event()
-        """Set, and another one put in its place, when a run begins or ends."""
+        """Set, and another one put in its place, when a run begins or ends; while anybody watches, also when one gets further."""
+        self.watching = 0
 
     @property
     def active(self) -> list[Run]:
@@ -126,6 +149,7 @@ class Runs:
                 text = f"{count:,} background executions of yours are under way: wait for one"
                 raise Busy(text, limit="serve.background", value=self._background, retry_after=5.0)
         self._runs[run.id] = run
+        run.on_change = self._got_further
         self.tell()
 
     def ended(self, run: Run) -> None:
@@ -175,6 +199,10 @@ class Runs:
             await asyncio.gather(*late, return_exceptions=True)
             return len(late)
         return 0
+
+    def _got_further(self) -> None:
+        if self.watching:
+            self.tell()
 
     def tell(self) -> None:
         """Wake whoever waits for a change."""
