@@ -223,3 +223,26 @@ def test_a_session_cancelled_by_a_scope_goes_on_as_it_was(state: Path) -> None:
             return outcome.status, outcome.result
 
     assert asyncio.run(work()) == ("ok", 41)
+
+
+@pytest.mark.parametrize("used_before", [False, True])
+def test_an_execution_whose_session_is_deleted_ends_at_once_and_says_why(state: Path, used_before: bool) -> None:
+    config = Config(sandbox=SandboxConfig(warm=0), store=StoreConfig(path=state))
+
+    async def test() -> None:
+        # Code that names tools may turn out to be a rehearsal: a branch of the session waits beside it.
+        async with Runtime.open(config, tools={"crm.find": lambda: 1}) as runtime:
+            if used_before:
+                await runtime.execute("1", session="doomed")
+            begun = asyncio.Event()
+            code = "from servers import crm\ncrm.find()\nprint('begun', flush=True)\nimport time\ntime.sleep(50)"
+            execution = asyncio.create_task(runtime.execute(code, session="doomed", emit=lambda _: begun.set()))
+            await begun.wait()
+            await asyncio.sleep(0.2)  # for the line to be read
+            await runtime.delete_session("doomed")
+            outcome = await execution
+            assert (outcome.status, outcome.error) == ("crashed", "Crashed: its session was ended while it ran")
+            assert runtime.sessions_kept == ()
+            assert (await runtime.execute("1 + 1", session="doomed")).result == 2
+
+    run(test)

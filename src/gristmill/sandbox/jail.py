@@ -142,6 +142,7 @@ class Jail:
         handles, self._handles = self._handles, None
         if handles is None:
             return None
+        self._finish(Ending(crash="its session was ended while it ran"))
         handles.link.close()
         handles.output.close()
         if handles.watch is not None:
@@ -220,7 +221,7 @@ class Jail:
             ticker.stop()
             self._run = None
             calls.stop()
-        report = await self._report(run, ending)
+        report = await self._report(run, ending, handles)
         if handles.family is not None:
             self._untidy = True
             self._loop.call_soon(self._tidy)  # our caller need not wait for it; the next run does
@@ -334,11 +335,11 @@ class Jail:
 
     # -- after a run ----------------------------------------------------------------------------------------------------
 
-    async def _report(self, run: Run, ending: Ending) -> Report:
+    async def _report(self, run: Run, ending: Ending, handles: Handles) -> Report:
         seconds = time.perf_counter() - run.started
-        handles = self.handles
-        exit_ = None
-        if ending.done is None:
+        exit_, out_of_memory = None, False
+        if ending.done is None and self._handles is not None:  # else somebody has let go of it: nobody will tell how it died
+            out_of_memory = handles.group is not None and handles.group.was_out_of_memory()
             self.kill()
             async with asyncio.timeout(DEATH_SECONDS):
                 exit_ = await asyncio.shield(self.exited)
@@ -346,7 +347,6 @@ class Jail:
         if text:
             run.emit(OutputWritten(execution=run.job.execution, text=text))
         output, truncated = handles.output.text()
-        out_of_memory = ending.done is None and handles.group is not None and handles.group.was_out_of_memory()
         verdict = judge(ending, run.job.limits, out_of_memory=out_of_memory)
         return Report(
             status=verdict.status,

@@ -55,7 +55,8 @@ class Kept:
                 yield kept.sandbox
             finally:
                 kept.used = self._clock()
-                if undo is not None and undo():
+                # A session that was dropped meanwhile has nothing to go back to.
+                if undo is not None and self._by_name.get(name) is kept and undo():
                     spare = await self._undo(name, kept, spare)
                 if spare is not None:
                     await spare.close()

@@ -53,8 +53,7 @@ def add_sessions(routes: APIRouter, door: Door) -> None:
     async def delete_session(id: SessionId, who: Annotated[Principal, EXECUTE]) -> Response:  # noqa: A002 - the path's own word
         """End a session: its interpreter, files, values and skills go with it."""
         record = await find_session(door, who, id)
-        await door.runtime.drop_session(record.name, tenant=who.tenant)
-        await door.runtime.keeping.sessions.delete(record)
+        await door.runtime.delete_session(record.name, tenant=who.tenant, caller=record.caller)
         return Response(status_code=204)
 
 
