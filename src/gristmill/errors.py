@@ -7,7 +7,7 @@
     ├── Refused         CodeRefused · CallRefused               carries .rule
     ├── LimitExceeded   Busy                       carries .limit and .value
     ├── Unauthorized                               nobody we know
-    ├── Conflict                                   it was done already, or differently
+    ├── Conflict        Cancelled                  it was done already, or differently, or broken off
     ├── StoreUnavailable                           nothing was recorded
     └── SandboxError    SandboxUnavailable (we never run without) · SandboxCrashed
 
@@ -140,6 +140,12 @@ class Conflict(Error):
     """The request does not fit what was done before under the same key."""
 
     code = "conflict"
+
+
+class Cancelled(Conflict):
+    """The execution was ended from outside before it was done."""
+
+    code = "cancelled"
 
 
 class StoreUnavailable(Error):

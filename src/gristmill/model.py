@@ -57,6 +57,8 @@ class Execution:
     resume: str | None = None
     budget: Budget | None = None
     strategy: Strategy | None = None
+    promised: bool = False
+    """Whether its outcome is kept for whoever asks for it later, also after a restart."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -48,6 +48,7 @@ async def durable(tmp_path: Path) -> AsyncGenerator[Durable]:
 
 def _retention(durable: Durable, rules: RecordsConfig | None = None) -> Retention:
     return Retention(
+        outcomes=durable.outcomes,
         store=durable.store, journal=durable.journal, approvals=durable.approvals, audit=durable.audit,
         rules=rules or RecordsConfig(), clock=clock,
     )  # fmt: skip

@@ -86,12 +86,12 @@ class Audit:
         return tuple(entry(row) for row in rows)
 
     async def show(self, id: str, *, tenant: str | None = None) -> AuditTree:  # noqa: A002 - the record's own word
-        """The record called ``id`` with everything that happened inside it.
+        """The record called ``id``, the last of that name, with everything that happened inside it.
 
         Raises:
             NotFound: there is none, or it is another tenant's.
         """
-        rows = await self._store.read(f"{ROWS} WHERE id = ? ORDER BY seq LIMIT 1", id)
+        rows = await self._store.read(f"{ROWS} WHERE id = ? ORDER BY seq DESC LIMIT 1", id)
         found = entry(rows[0]) if rows else None
         if found is None or tenant not in (None, found.record.tenant):
             raise NotFound(f"the audit has no record {id}")

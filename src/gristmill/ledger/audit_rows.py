@@ -75,7 +75,7 @@ def where(wanted: AuditFilter, after: int | None) -> tuple[str, tuple[Value, ...
 
 
 def _conditions(wanted: AuditFilter) -> Iterator[tuple[str, Value]]:
-    for name in ("kind", "tenant", "session", "caller", "status", "parent"):
+    for name in ("kind", "id", "tenant", "session", "caller", "status", "parent"):
         if (value := getattr(wanted, name)) is not None:
             yield f"{name} = ?", value
     if wanted.tool is not None:

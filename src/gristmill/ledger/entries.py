@@ -12,6 +12,8 @@ from gristmill.values import dataclass
 Kind = Literal["execution", "call", "search", "security", "approval"]
 ACCEPTED = "accepted"
 """The status of a promise that an execution will run; its record is called ``EXECUTION/accepted`` and belongs to that one."""
+INTERRUPTED = "interrupted"
+"""How an execution ended that was accepted and has no record of its own, or was broken off by the end of the service."""
 
 TEXT, CODE, ARGUMENTS = 2_000, 200_000, 20_000
 """Characters kept of a line of text, of a program and of a call's arguments."""
@@ -111,6 +113,7 @@ class AuditFilter:
     """Which records to show; what is empty does not matter. A door that serves tenants always gives ``tenant``."""
 
     kind: Kind | None = None
+    id: str | None = None
     tenant: str | None = None
     session: str | None = None
     caller: str | None = None

@@ -5,7 +5,7 @@ A chain of resumed executions shares the journal of the first, its root. What pe
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import Any, Literal, Protocol, cast
 
 import msgspec
@@ -82,6 +82,7 @@ class RunRecord:
     code: str
     status: str
     tenant: str = "local"
+    context: Mapping[str, Json] = field(default_factory=dict[str, Json])
 
 
 class Journal:
@@ -92,8 +93,8 @@ class Journal:
 
     def began(self, run: RunRecord) -> None:
         """Note that an execution began, or how it ended; kept soon."""
-        code = self._seal.seal(run.code.encode("utf-8", "surrogatepass"), f"run/{run.id}")
-        values = (run.id, run.root, run.session, run.caller, run.tenant, code, run.status, self._clock())
+        program = self._seal.seal(_json({"code": run.code, "context": dict(run.context)}), f"run/{run.id}")
+        values = (run.id, run.root, run.session, run.caller, run.tenant, program, run.status, self._clock())
         if run.status == "running":
             self._store.write_soon((_BEGAN, values))  # before its first call leaves
         else:
@@ -107,12 +108,10 @@ class Journal:
         """
         rows = await self._store.read("SELECT id, root, session, caller, tenant, code, status FROM runs WHERE id = ?", execution)
         if not rows:
-            raise NotFound(
-                f"nothing is kept of an execution {execution!r}: it made no tool calls, or is too old; execute the code anew"
-            )
-        found, root, session, caller, tenant, code, status = cast("tuple[Any, ...]", rows[0])
-        text = self._seal.open(bytes(code), f"run/{found}").decode("utf-8", "surrogatepass")
-        return RunRecord(id=found, root=root, session=session, caller=caller, tenant=tenant, code=text, status=status)
+            raise nothing_kept(execution)
+        found, root, session, caller, tenant, sealed, status = cast("tuple[Any, ...]", rows[0])
+        program = json.loads(self._seal.open(bytes(sealed), f"run/{found}"))
+        return RunRecord(id=found, root=root, session=session, caller=caller, tenant=tenant, status=status, **program)
 
     async def load(self, root: str) -> tuple[Entry, ...]:
         """Every call of the runs of ``root``, in no particular order."""
@@ -186,6 +185,13 @@ class Journal:
             state=state, attempt=attempt,
         )  # fmt: skip
         return replace(entry, value=json.loads(self._seal.open(bytes(sealed), entry.place))) if sealed is not None else entry
+
+
+def nothing_kept(execution: str) -> NotFound:
+    """What is said of an execution that cannot be resumed."""
+    return NotFound(
+        f"nothing is kept of an execution {execution[:80]!r} of yours: it made no calls, or is too old; execute the code anew"
+    )
 
 
 def _json(value: Json) -> bytes:

@@ -112,7 +112,7 @@ def _rooms(
         spent=durable.spent, shields=shields, searches=searches,
         present=Presenter(config=config.shaping, place=partial(_place, keeping, shields), masks=config.mask.mode != "off"),
         recorder=Recorder(
-            audit=durable.audit, note=desk.note, accounts=accounts,
+            audit=durable.audit, note=desk.note, accounts=accounts, outcomes=durable.outcomes,
             metrics=metrics, anomalies=Anomalies(), traces=open_traces() if config.records.traces else NoTraces(), wait=serving,
         ),
         differences=Differences(upstreams=upstreams, library=library, decide=broker.decide),

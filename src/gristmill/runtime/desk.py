@@ -7,7 +7,7 @@ from gristmill.errors import Refused
 from gristmill.guard.approvals import Approvals
 from gristmill.guard.policy import Policy
 from gristmill.guard.redact import Redactor
-from gristmill.ledger.journal import Journal, RunRecord
+from gristmill.ledger.journal import Journal, RunRecord, nothing_kept
 from gristmill.model import Execution, Plan, Report
 from gristmill.runtime.redactors import Redactors
 from gristmill.runtime.run import CallKey, Recorded, Run
@@ -39,17 +39,26 @@ class Desk:
         """The run that ``execution`` begins or takes up again.
 
         Raises:
-            NotFound: it is to resume something of which nothing is kept.
-            Refused: it is to resume what belongs to another session or caller, or names another caller's session.
+            NotFound: it is to resume something of which nothing is kept, or another caller's.
+            Refused: it is to resume what belongs to another session, or names another caller's session.
         """
-        root = execution.id
-        if execution.resume is not None:
-            await self.store.flush()
-            execution, root = self._revived(execution, await self.journal.find(execution.resume))
+        execution, root = await self.revive(execution)
         space = await self._space(execution)
         redactor = await self._redactor(space, execution, root)
         run = Run(execution=execution, root=root, space=space, dry_run=self.policy.dry_run, redactor=redactor)
         return await self.again(run) if root != execution.id else run
+
+    async def revive(self, execution: Execution) -> tuple[Execution, str]:
+        """``execution`` with what it takes over from the one that it resumes, if any, and the first of their chain.
+
+        Raises:
+            NotFound: nothing is kept of that one, or it is another caller's; a stranger cannot tell which.
+            Refused: it belongs to another session.
+        """
+        if execution.resume is None:
+            return execution, execution.id
+        await self.store.flush()
+        return self._revived(execution, await self.journal.find(execution.resume))
 
     async def again(self, run: Run) -> Run:
         """The same run for another pass: with everything that was called and decided meanwhile."""
@@ -100,14 +109,17 @@ class Desk:
                 tenant=execution.tenant,
                 code=execution.code,
                 status=status,
+                context=execution.context,
             )
         )
 
     def _revived(self, execution: Execution, before: RunRecord) -> tuple[Execution, str]:
-        same_owner = (before.tenant, before.caller) == (execution.tenant, execution.caller)
-        if not same_owner or execution.session not in (None, before.session):
-            raise Refused(f"execution {before.id} belongs to another caller or session", rule="resume.owner")
-        return replace(execution, session=before.session, code=execution.code or before.code), before.root
+        if (before.tenant, before.caller) != (execution.tenant, execution.caller):
+            raise nothing_kept(before.id)
+        if execution.session not in (None, before.session):
+            raise Refused(f"execution {before.id} belongs to another session", rule="resume.owner")
+        code, context = execution.code or before.code, execution.context or before.context
+        return replace(execution, session=before.session, code=code, context=context), before.root
 
     async def _space(self, execution: Execution) -> str | None:
         if execution.session is None:

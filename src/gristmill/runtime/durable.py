@@ -12,11 +12,12 @@ from gristmill.guard import approvals
 from gristmill.guard.approvals import Approval, Approvals
 from gristmill.guard.detect import Detector, Findings
 from gristmill.ledger import journal as journals
-from gristmill.ledger import spent
+from gristmill.ledger import outcomes, spent
 from gristmill.ledger.audit import Audit
 from gristmill.ledger.audit_rows import AUDIT_TABLES
 from gristmill.ledger.journal import Journal
 from gristmill.ledger.keys import derive
+from gristmill.ledger.outcomes import Outcomes
 from gristmill.ledger.seal import Seal
 from gristmill.ledger.spent import Spent
 from gristmill.runtime import keeping, redactors, retention
@@ -36,6 +37,7 @@ TABLES = (
     *AUDIT_TABLES,
     *keeping.TABLES,
     *spent.TABLES,
+    *outcomes.TABLES,
     *retention.TABLES,
 )
 
@@ -50,6 +52,7 @@ class Durable:
     redactors: Redactors
     audit: Audit
     keeping: Keeping
+    outcomes: Outcomes
     spent: Spent
     decided: "Decided"
 
@@ -78,10 +81,18 @@ async def open_durable(config: Config, clock: Callable[[], float] = time.time) -
     async with open_config_store(config, TABLES) as store:
         audit = Audit(store, key, config.state_dir, clock=clock)
         decided = Decided([decision_recorder(audit)])
-        journal, inbox = Journal(store, Seal(key), clock), Approvals(store, clock, decided)
+        seal, inbox = Seal(key), Approvals(store, clock, decided)
+        journal, promised = Journal(store, seal, clock), Outcomes(store, seal, clock)
         kept = keeping_over(store, config, derive(key, "skills"))
         chores = Retention(
-            store=store, journal=journal, approvals=inbox, audit=audit, rules=config.records, clock=clock, others=(kept.prune,)
+            store=store,
+            journal=journal,
+            outcomes=promised,
+            approvals=inbox,
+            audit=audit,
+            rules=config.records,
+            clock=clock,
+            others=(kept.prune,),
         )
         forgetting = asyncio.create_task(chores.for_ever())
         try:
@@ -92,6 +103,7 @@ async def open_durable(config: Config, clock: Callable[[], float] = time.time) -
                 redactors=Redactors(Detector(findings(config.mask, known)), store, key, clock),
                 audit=audit,
                 keeping=kept,
+                outcomes=promised,
                 spent=Spent(store),
                 decided=decided,
             )

@@ -13,9 +13,11 @@ async def promise(rooms: Rooms, execution: Execution) -> None:
     """Keep what is needed to run ``execution`` later, and say in the audit that it was accepted.
 
     Raises:
+        NotFound: it is to resume something of which nothing is kept.
         StoreUnavailable: it cannot be kept.
     """
-    rooms.desk.note(Run(execution=execution, root=execution.id), ACCEPTED)
+    execution, root = await rooms.desk.revive(execution)
+    rooms.desk.note(Run(execution=execution, root=root), ACCEPTED)
     rooms.recorder.audit.record(
         AuditRecord(
             kind="execution",

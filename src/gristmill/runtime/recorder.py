@@ -1,5 +1,6 @@
 """What happened goes on record: one record per execution and one per call in it, refusals and failures included."""
 
+import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -13,8 +14,9 @@ import msgspec
 from gristmill.errors import Error, Refused
 from gristmill.ledger.anomaly import Anomalies
 from gristmill.ledger.audit import Audit
-from gristmill.ledger.entries import AuditRecord, Kind
+from gristmill.ledger.entries import INTERRUPTED, AuditRecord, Kind
 from gristmill.ledger.metrics import NoMetrics
+from gristmill.ledger.outcomes import Outcomes
 from gristmill.ledger.records import CallRecord
 from gristmill.ledger.records import ExecutionRecord as Counted
 from gristmill.ledger.text import sha256
@@ -36,6 +38,7 @@ class Recorder:
     accounts: Accounts
     metrics: NoMetrics
     anomalies: Anomalies
+    outcomes: Outcomes
     traces: NoTraces = field(default_factory=NoTraces)
     wait: bool = False
     clock: Callable[[], float] = time.time
@@ -82,6 +85,9 @@ class ExecutionRecord:
         if self._ended is not None:
             self._ended(outcome.status)
         self._notice(outcome)
+        if run.execution.promised:
+            self.recorder.outcomes.keep(outcome, tenant=run.execution.tenant, caller=run.execution.caller)
+            await self.recorder.outcomes.kept()
         if self.recorder.wait:
             await self.recorder.audit.flush()
         return outcome
@@ -193,11 +199,16 @@ class ExecutionRecord:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._span.__exit__(kind, error, trace)
         if not self.finished:
-            status = error.code if isinstance(error, Error) else "cancelled"
+            status = error.code if isinstance(error, Error) else INTERRUPTED if INTERRUPTED in _words(error) else "cancelled"
             self._record(status, str(error) if isinstance(error, Error) else None, (self.recorder.clock() - self.began) * 1000)
             self.recorder.metrics.broken_off(status)
             if self.made:
                 self.recorder.note(self.run, "crashed")
+
+
+def _words(error: BaseException | None) -> tuple[object, ...]:
+    """Whoever cancels may say why; what else breaks an execution off has nothing to say here."""
+    return error.args if isinstance(error, asyncio.CancelledError) else ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from gristmill.errors import Error
 from gristmill.guard.approvals import Approvals
 from gristmill.ledger.audit import Audit
 from gristmill.ledger.journal import Journal
+from gristmill.ledger.outcomes import Outcomes
 from gristmill.ledger.spent import forget_spent
 from gristmill.store.base import Store, Transaction
 from gristmill.values import dataclass
@@ -30,6 +31,7 @@ class Retention:
 
     store: Store
     journal: Journal
+    outcomes: Outcomes
     approvals: Approvals
     audit: Audit
     rules: RecordsConfig
@@ -54,6 +56,7 @@ class Retention:
         if rules.journal_days:
             before = now - rules.journal_days * DAY
             await self.journal.prune(before)
+            await self.outcomes.prune(before)
             await self.approvals.prune(before)
             await self.store.write((_FORGET_MASKS, (before,)))
         await self.journal.shrink(rules.journal_mb << 20)

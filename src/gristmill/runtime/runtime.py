@@ -132,6 +132,7 @@ class Runtime:
         emit: Emit = ignore,
         execution_id: str | None = None,
         ask: Ask | None = None,
+        promised: bool = False,
     ) -> Outcome:
         """Execute ``code``; whatever it does comes back as an outcome.
 
@@ -139,7 +140,7 @@ class Runtime:
         calls that succeeded in it are answered from its journal; without ``code`` its own is run again. ``approve`` is shown
         the plan when calls need approval; without it the outcome is ``awaiting_approval`` and carries the plan. ``emit`` hears
         output and calls as they happen. ``ask`` answers the questions of servers about this execution's calls; the runtime must
-        have been opened with one, too.
+        have been opened with one, too. The outcome of one that was ``promised`` is kept: see ``take_in`` and ``outcome``.
 
         Raises:
             SandboxError: the sandbox, not the code, failed.
@@ -160,6 +161,7 @@ class Runtime:
             resume=resume,
             budget=budget,
             strategy=strategy,
+            promised=promised,
         )
         with self._rooms.callers.present(execution.id, emit, ask):
             return await execute(self._rooms, execution, emit, approve)
@@ -206,15 +208,20 @@ class Runtime:
         """Whether servers were told that somebody answers questions, so that an execution may bring its own ``ask``."""
         return self._rooms.callers.ask is not None
 
-    async def take_in(self, code: str, *, execution_id: str, session: str | None, caller: str, tenant: str) -> None:
-        """Put on record that an execution will follow: should the process die, it can be resumed by its id.
+    async def take_in(self, execution: Execution) -> None:
+        """Put on record that ``execution`` will follow: should the process die, it can be resumed by its id.
 
         Raises:
+            NotFound: it is to resume something of which nothing is kept.
             StoreUnavailable: it cannot be kept, so it must not be promised.
         """
         from gristmill.runtime.promise import promise
 
-        await promise(self._rooms, Execution(id=execution_id, code=code, session=session, caller=caller, tenant=tenant))
+        await promise(self._rooms, execution)
+
+    async def outcome(self, execution: str, *, caller: str = "local", tenant: str = "local") -> Outcome | None:
+        """What came of an execution that was promised to that caller, as long as it is kept."""
+        return await self._rooms.recorder.outcomes.find(execution, tenant=tenant, caller=caller)
 
     @property
     def approvals(self) -> Approvals:

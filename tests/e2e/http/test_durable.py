@@ -166,4 +166,149 @@ def test_what_does_not_end_in_time_is_ended_and_on_record(starting: Start, new_s
         assert service.process.returncode == 0
         assert '"broken_off": 1' in logged
     with starting(state=state, tokens=tokens) as service, Client(service.url, token=tokens["ann"]) as client:
-        assert client.execution(id_)["status"] == "cancelled"
+        assert client.execution(id_)["status"] == "interrupted"
+
+
+def test_what_was_accepted_waits_for_its_turn_however_long(starting: Start) -> None:
+    settings = SETTINGS.replace("concurrency = 4", "concurrency = 1") + "waiting_seconds = 0.2\n"
+    with starting(settings) as service, Client(service.url, token=service.tokens["ann"]) as client:
+        first = client.start("import time\ntime.sleep(1)\n'first'")
+        second = client.start("'second'")
+        with service.client("ann") as raw:
+            impatient = raw.post("/execute", json={"code": "'third'"})
+        assert (client.wait(first).result, client.wait(second).result) == ("first", "second")
+    assert (impatient.status_code, impatient.json()["limit"]) == (429, "serve.waiting_seconds")
+
+
+@pytest.mark.parametrize("background", [True, False])
+def test_a_key_whose_execution_was_killed_is_not_executed_again(
+    starting: Start, new_state: Callable[[], Path], background: bool
+) -> None:
+    state, asked = new_state(), {"code": COUNT + "\nimport time\ntime.sleep(0 if n > 1 else 20)", "session": "killed"}
+    with starting(state=state) as service:
+        tokens = service.tokens
+        with service.client("ann") as client:
+            client.post("/sessions", json={"name": "killed"})
+        ask = threading.Thread(target=_post, args=(service, {**asked, "background": background}))
+        ask.start()
+        with service.client("ann") as client:
+            while client.get("/sessions/killed/files/n").status_code != 200:
+                pass
+        service.end(signal.SIGKILL)
+        ask.join(30)
+    with starting(state=state, tokens=tokens) as service:
+        again = _post(service, {**asked, "background": background})
+        with service.client("ann") as client:
+            assert client.get("/sessions/killed/files/n").content == b"1"
+    assert again is not None
+    assert (again.status_code, again.json()["code"]) == (409, "conflict")
+    assert "resume" in again.json()["message"]
+
+
+def _post(service: Service, asked: dict[str, object]) -> httpx.Response | None:
+    with service.client("ann", headers={"Idempotency-Key": "k-killed"}) as client:
+        try:
+            return client.post("/execute", json=asked)
+        except httpx.TransportError:
+            return None
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_the_outcome_of_a_background_execution_is_there_after_a_restart(
+    starting: Start, new_state: Callable[[], Path], number: int
+) -> None:
+    state = new_state()
+    with starting(state=state) as service:
+        tokens = service.tokens
+        with Client(service.url, token=tokens["ann"]) as client:
+            id_ = client.start("print('said')\n{'a': [1, 2]}", idempotency_key="k-kept")
+            whole = client.wait(id_)
+        service.end(number)
+    with starting(state=state, tokens=tokens) as service, service.client("ann") as client, service.client("eve") as eve:
+        kept = client.get(f"/executions/{id_}").json()
+        assert eve.get(f"/executions/{id_}").status_code == 404
+        again = client.post("/execute", json={"code": "1", "background": True}, headers={"Idempotency-Key": "k-kept"})
+    assert (kept["status"], kept["outcome"]["result"], kept["outcome"]["output"]) == ("ok", whole.result, whole.output)
+    assert (again.status_code, again.json()["code"]) == (409, "conflict")
+
+
+def test_a_resumed_execution_has_the_context_of_the_first(starting: Start, new_state: Callable[[], Path]) -> None:
+    state = new_state()
+    with starting(state=state) as service:
+        tokens = service.tokens
+        with Client(service.url, token=tokens["ann"]) as client:
+            code = "import os, time\ntime.sleep(0 if os.path.exists('again') else 20)\ncontext.user_id"
+            id_ = client.start(code, session="whose", context={"user_id": 7})
+        service.end(signal.SIGKILL)
+    with starting(state=state, tokens=tokens) as service, Client(service.url, token=tokens["ann"]) as client:
+        client.upload("whose", "again", b"")
+        assert client.execute(resume=id_).result == 7
+
+
+def test_a_foreign_execution_cannot_be_told_from_none(service: Service) -> None:
+    with service.client("ann", headers={"Idempotency-Key": "guessable"}) as client:
+        id_ = client.post("/execute", json={"code": "1 / 0"}).json()["id"]
+    with service.client("eve") as client:
+        answers = [client.post("/execute", json={"resume": name}) for name in (id_, "0" * 32)]
+    assert [(answer.status_code, answer.json()["message"].replace(id_, "0" * 32)) for answer in answers] == [
+        (404, answers[1].json()["message"])
+    ] * 2
+
+
+def test_whoever_waits_for_an_execution_that_is_cancelled_is_told_so(service: Service) -> None:
+    answers: list[httpx.Response] = []
+    with service.client("ann", headers={"Idempotency-Key": "k-cancelled"}) as client, service.client("ann") as other:
+        ask = threading.Thread(
+            target=lambda: answers.append(
+                client.post("/execute", json={"code": "print('begun', flush=True)\nimport time\ntime.sleep(30)"})
+            )
+        )
+        ask.start()
+        while not (running := other.get("/executions?status=running").json()["executions"]):
+            pass
+        with other.stream("GET", f"/executions/{running[0]['id']}/events") as stream:
+            assert next(line for line in stream.iter_lines() if line.startswith("data")).endswith('"begun\\n"}')
+        assert other.delete(f"/executions/{running[0]['id']}").status_code == 204
+        ask.join(30)
+        record = other.get(f"/executions/{running[0]['id']}").json()
+    assert (answers[0].status_code, answers[0].json()["code"]) == (409, "cancelled")
+    assert answers[0].headers["content-type"] == "application/problem+json"
+    assert record["status"] == "cancelled"
+
+
+def test_an_accepted_execution_that_is_cancelled_before_its_turn_is_on_record_as_such(starting: Start) -> None:
+    settings = SETTINGS.replace("concurrency = 4", "concurrency = 1")
+    with starting(settings) as service, Client(service.url, token=service.tokens["ann"]) as client:
+        client.start("import time\ntime.sleep(20)")
+        waiting = client.start("'never'")
+        client.cancel(waiting)
+        while client.execution(waiting)["status"] == "running":
+            pass
+        with service.client("ann") as raw:
+            assert _statuses(raw, "/executions?status=cancelled") == {waiting: "cancelled"}
+
+
+def test_what_the_end_of_the_service_breaks_off_is_interrupted_and_can_be_resumed(
+    starting: Start, new_state: Callable[[], Path]
+) -> None:
+    state, settings = new_state(), SETTINGS + "drain_seconds = 0.1\n"
+    code = "import os, time\nopen('begun', 'w')\nwhile not os.path.exists('go'): time.sleep(0.01)\n'whole'"
+    answers: list[httpx.Response] = []
+    with starting(settings, state=state) as service:
+        tokens = service.tokens
+        with Client(service.url, token=tokens["ann"]) as client, service.client("ann") as raw:
+            id_ = client.start(code, session="drained")
+            asked = {"code": "import time\ntime.sleep(20)"}
+            ask = threading.Thread(target=lambda: answers.append(raw.post("/execute", json=asked)))
+            ask.start()
+            while len(client.get("/executions", status="running")["executions"]) < 2:
+                pass
+            while "begun" not in str(client.get("/sessions/drained/files")):
+                pass
+            service.end()
+            ask.join(30)
+    assert (answers[0].status_code, answers[0].json()["code"]) == (409, "cancelled")
+    with starting(state=state, tokens=tokens) as service, Client(service.url, token=tokens["ann"]) as client:
+        assert client.execution(id_)["status"] == "interrupted"
+        client.upload("drained", "go", b"")
+        assert client.execute(resume=id_).result == "whole"

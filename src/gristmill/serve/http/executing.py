@@ -1,13 +1,13 @@
-"""One request to execute becomes a run: admitted, in turn, heard, counted; the same key twice is the same run once."""
+"""One request to execute becomes a run: admitted, promised where it must be, in turn, heard, counted; the same key is one run."""
 
 import asyncio
 import hashlib
 import time
 import uuid
 
-from gristmill.errors import Conflict, NotFound
-from gristmill.ledger.entries import ACCEPTED
-from gristmill.model import Outcome
+from gristmill.errors import Cancelled, Conflict
+from gristmill.ledger.entries import ACCEPTED, AuditEntry, AuditFilter, AuditRecord
+from gristmill.model import Execution, Outcome
 from gristmill.serve.auth import Principal
 from gristmill.serve.http.door import Door
 from gristmill.serve.http.lanes import Ticket
@@ -15,17 +15,19 @@ from gristmill.serve.http.logs import say
 from gristmill.serve.http.runs import Run
 from gristmill.serve.http.shapes import ExecuteRequest
 
-NOT_RUN = ("sandbox", "store")
+NOT_RUN = ("sandbox.unavailable", "store")
 """Codes of records that say that nothing was run: the same key may try again."""
 
 
 async def begin(door: Door, who: Principal, asked: ExecuteRequest, *, key: str | None = None) -> tuple[Run, bool]:
     """Begin what is asked, or find the run of the same ``key``; whether it was found.
 
+    What is done in the background, or has a key, is on record before it begins: its run is ``acknowledged`` then, or that
+    fails with whatever it was that kept it from being done.
+
     Raises:
         Busy: too many of this tenant are waiting.
-        Conflict: the key belongs to another request, or to one whose outcome is no longer kept.
-        StoreUnavailable: a background execution cannot be put on record, so it is not promised.
+        Conflict: the key belongs to another request.
     """
     fingerprint = hashlib.sha256(asked.model_dump_json().encode()).hexdigest() if key is not None else None
     id_ = uuid.uuid4().hex if key is None else hashlib.sha256("\0".join((who.tenant, who.caller, key)).encode()).hexdigest()[:32]
@@ -43,59 +45,103 @@ async def begin(door: Door, who: Principal, asked: ExecuteRequest, *, key: str |
     except BaseException:
         door.runs.drop(run)
         raise
-    run.task = asyncio.create_task(_whole(door, run, asked, ticket, is_keyed=key is not None))
+    run.acknowledged = asyncio.get_running_loop().create_future()
+    run.acknowledged.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody may have waited for it
+    run.task = asyncio.create_task(_whole(door, run, asked, ticket))
     run.task.add_done_callback(lambda _: door.lanes.leave(ticket))  # it may have ended before its turn
     run.task.add_done_callback(lambda _: _over(door, run))
     return run, False
 
 
-async def _whole(door: Door, run: Run, asked: ExecuteRequest, ticket: Ticket, *, is_keyed: bool) -> Outcome:
+async def outcome_of(door: Door, run: Run) -> Outcome:
+    """The outcome of a run, when it is there. Whoever leaves does not end the run: another may wait for the same key.
+
+    Raises:
+        Cancelled: it was ended from outside.
+    """
+    try:
+        return await asyncio.shield(run.task)
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if not run.task.cancelled() or (task is not None and task.cancelling()):
+            raise  # it is we who are to stop
+        why = "the service is ending" if door.draining else "it was cancelled"
+        raise Cancelled(f"execution {run.id} was broken off: {why}; its record says how far it came") from None
+
+
+async def _whole(door: Door, run: Run, asked: ExecuteRequest, ticket: Ticket) -> Outcome:
     size = len(asked.code or "") if run.background else 0
     door.budget.take(size)
     try:
-        async with door.lanes.turn(ticket):
-            if is_keyed:
-                await _never_twice(door, run)
+        if run.background:
+            await _acknowledge(door, run, asked)
+        async with door.lanes.turn(ticket, for_ever=run.background):
+            run.is_begun = True
+            if not run.background:
+                await _acknowledge(door, run, asked)  # not before: who is turned away may come again with the same key
             return await door.runtime.execute(
                 asked.code, session=asked.session, limits=asked.asked_limits(), context=asked.context, resume=asked.resume,
                 budget=asked.asked_budget(), strategy=asked.strategy, caller=run.caller, tenant=run.tenant, emit=run.hear,
-                execution_id=run.id,
+                execution_id=run.id, promised=_is_promised(run),
             )  # fmt: skip
     finally:
         door.budget.give(size)
 
 
-async def promise(door: Door, run: Run, asked: ExecuteRequest) -> None:
-    """Put a background execution on record before it is acknowledged; one that cannot be is not begun.
+def _is_promised(run: Run) -> bool:
+    return run.background or run.fingerprint is not None
 
-    Raises:
-        StoreUnavailable: it cannot be kept.
-    """
+
+async def _acknowledge(door: Door, run: Run, asked: ExecuteRequest) -> None:
+    """See that it was not done before, and put it on record, where that was asked for."""
     try:
-        await door.runtime.take_in(
-            asked.code or "", execution_id=run.id, session=asked.session, caller=run.caller, tenant=run.tenant
-        )  # fmt: skip
-    except BaseException:
-        run.task.cancel()
+        if run.fingerprint is not None:
+            await _never_twice(door, run)
+        if _is_promised(run):
+            await door.runtime.take_in(
+                Execution(
+                    id=run.id, code=asked.code or "", session=asked.session, context=asked.context, resume=asked.resume,
+                    caller=run.caller, tenant=run.tenant,
+                )
+            )  # fmt: skip
+    except BaseException as error:
+        if isinstance(error, asyncio.CancelledError):
+            run.acknowledged.cancel()
+        else:
+            run.acknowledged.set_exception(error)
         raise
+    run.acknowledged.set_result(None)
 
 
 async def _never_twice(door: Door, run: Run) -> None:
-    """Refuse what was executed under this key before a restart, or so long ago that its outcome is gone."""
-    for id_ in (run.id, f"{run.id}/{ACCEPTED}"):
-        try:
-            tree = await door.runtime.audit.show(id_, tenant=run.tenant)
-        except NotFound:
-            continue
-        if tree.entry.record.caller == run.caller and not (tree.entry.record.status or "").startswith(NOT_RUN):
-            if run.background and id_ != run.id and tree.entry.record.time >= run.began:
-                continue  # its own promise
-            raise Conflict(
-                f"this was executed already, as {run.id}, and its outcome is no longer kept; see GET /executions/{run.id}"
+    """Refuse what was begun under this key before a restart, or so long ago that its outcome is gone."""
+    if (ended := await _last_record(door, run, run.id)) is not None:
+        if (ended.record.status or "").startswith(NOT_RUN):
+            return
+        raise Conflict(f"this was executed already, as {run.id}, and is not executed again; see GET /executions/{run.id}")
+    if await _last_record(door, run, f"{run.id}/{ACCEPTED}") is not None:
+        raise Conflict(f"this was begun already, as {run.id}, and broken off; `resume` with that id takes it up")
+
+
+def _record_cancelled(door: Door, run: Run) -> None:
+    """It was accepted, and cancelled before its turn came: nothing else would say so."""
+    if run.acknowledged.done() and not run.acknowledged.cancelled() and run.acknowledged.exception() is None:
+        door.runtime.audit.record(
+            AuditRecord(
+                kind="execution", id=run.id, time=run.began, tenant=run.tenant, session=run.session, caller=run.caller,
+                status=Cancelled.code,
             )
+        )  # fmt: skip
+
+
+async def _last_record(door: Door, run: Run, id_: str) -> AuditEntry | None:
+    wanted = AuditFilter(kind="execution", id=id_, tenant=run.tenant, caller=run.caller)
+    return next(iter(await door.runtime.audit.list(wanted, limit=1)), None)
 
 
 def _over(door: Door, run: Run) -> None:
+    if run.background and run.task.cancelled() and not (run.is_begun or door.draining):
+        _record_cancelled(door, run)
     door.runs.ended(run)
     if run.outcome is not None:
         door.count(run.tenant, run.outcome)

@@ -68,14 +68,14 @@ class Lanes:
         return ticket
 
     @asynccontextmanager
-    async def turn(self, ticket: Ticket) -> AsyncGenerator[None]:
-        """Wait for the ticket's turn, and hold the place.
+    async def turn(self, ticket: Ticket, *, for_ever: bool = False) -> AsyncGenerator[None]:
+        """Wait for the ticket's turn, ``for_ever`` if it was promised to come, and hold the place.
 
         Raises:
             Busy: the turn did not come in time.
         """
         try:
-            await self._wait(ticket)
+            await (ticket.granted if for_ever else self._wait(ticket))
             yield
         finally:
             self.leave(ticket)

@@ -11,7 +11,7 @@ from gristmill.errors import Busy, Refused
 from gristmill.model import Outcome
 from gristmill.serve.auth import Principal
 from gristmill.serve.http.door import Door
-from gristmill.serve.http.executing import begin, promise
+from gristmill.serve.http.executing import begin, outcome_of
 from gristmill.serve.http.shapes import Accepted, ExecuteRequest
 
 _KEY = r"^[!-~]{1,200}$"
@@ -51,10 +51,7 @@ async def _execute(door: Door, request: Request, who: Principal, asked: ExecuteR
     request.state.execution = run.id
     headers = {"Idempotency-Replayed": "true"} if found else {}
     if asked.background:
-        if not found:
-            await promise(door, run, asked)
+        await asyncio.shield(run.acknowledged)
         accepted = Accepted(id=run.id, session=run.session).model_dump_json()
         return Response(accepted, 202, {**headers, "Location": f"executions/{run.id}"}, media_type="application/json")
-    # Whoever leaves does not end the run: another may wait for the same key.
-    outcome = await asyncio.shield(run.task)
-    return Response(msgspec.json.encode(outcome), headers=headers, media_type="application/json")
+    return Response(msgspec.json.encode(await outcome_of(door, run)), headers=headers, media_type="application/json")

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Header, Path, Query, Response
 from fastapi.responses import StreamingResponse
 
 from gristmill.errors import Busy, NotFound
-from gristmill.ledger.entries import ACCEPTED, AuditEntry, AuditFilter
+from gristmill.ledger.entries import ACCEPTED, INTERRUPTED, AuditEntry, AuditFilter
 from gristmill.serve.auth import Principal
 from gristmill.serve.http.door import Door
 from gristmill.serve.http.runs import Run, may_see
@@ -18,8 +18,6 @@ STREAMS = 200
 """Event streams of one tenant at the same time."""
 MOST_CALLS = 1_000
 """Calls that are shown of an execution that was interrupted."""
-INTERRUPTED = "interrupted"
-"""How an execution ended that was accepted, and of which there is nothing more on record."""
 _OURS = ("from servers", "from skills")
 ExecutionId = Annotated[str, Path(min_length=1, max_length=128)]
 EVENTS: dict[int | str, dict[str, Any]] = {
@@ -63,8 +61,7 @@ def add_executions(routes: APIRouter, door: Door) -> None:
             found = await _on_record(door, id, who)
         except NotFound:
             return _of_run(run)  # it ended before anything was recorded
-        status = run.outcome.status if run.outcome is not None else found.status
-        return found.model_copy(update={"outcome": run.outcome, "status": status})
+        return found if run.outcome is None else found.model_copy(update={"outcome": run.outcome, "status": run.outcome.status})
 
     @routes.delete("/executions/{id}", status_code=204, tags=["executions"])
     async def cancel(id: ExecutionId, who: Annotated[Principal, EXECUTE]) -> Response:  # noqa: A002
@@ -102,6 +99,7 @@ async def _lines(door: Door, tenant: str, run: Run, after: int) -> AsyncGenerato
 
 async def _on_record(door: Door, id_: str, who: Principal) -> ExecutionView:
     missing = NotFound(f"there is no execution {id_[:80]!r} of yours")
+    await door.runtime.audit.flush()  # what has just ended is to be found
     try:
         tree = await door.runtime.audit.show(id_, tenant=who.tenant)
     except NotFound:
@@ -110,7 +108,10 @@ async def _on_record(door: Door, id_: str, who: Principal) -> ExecutionView:
     if record.kind != "execution" or not may_see(who, record.tenant, record.caller):
         raise missing
     calls = [child.fields() for child in tree.children if child.entry.record.kind == "call"]
-    return _of_record(tree.entry).model_copy(update={"code": record.code, "error": record.error, "calls": calls})
+    outcome = await door.runtime.outcome(id_, tenant=record.tenant, caller=record.caller)
+    return _of_record(tree.entry).model_copy(
+        update={"code": record.code, "error": record.error, "calls": calls, "outcome": outcome}
+    )  # fmt: skip
 
 
 async def _promised(door: Door, id_: str, who: Principal, missing: NotFound) -> ExecutionView:

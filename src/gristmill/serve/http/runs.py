@@ -8,8 +8,9 @@ from dataclasses import asdict, field
 
 import msgspec
 
-from gristmill.errors import Busy, Error, NotFound
+from gristmill.errors import Busy, Cancelled, Error, NotFound
 from gristmill.events import CallFinished, CallProgressed, CallStarted, Event, OutputWritten
+from gristmill.ledger.entries import INTERRUPTED
 from gristmill.model import Outcome
 from gristmill.serve.auth import Principal
 from gristmill.values import dataclass
@@ -48,6 +49,9 @@ class Run:
     code: str | None = None
     """As it was sent, while it runs; afterwards the record has it, with masks."""
     task: "asyncio.Task[Outcome]" = field(init=False)
+    acknowledged: "asyncio.Future[None]" = field(init=False)
+    """Done when it may be told that the execution will take place."""
+    is_begun: bool = False
     outcome: Outcome | None = None
     ended: float | None = None
     line: str | None = None
@@ -161,7 +165,7 @@ class Runs:
             return
         error = None if run.task.cancelled() else run.task.exception()
         told = {"code": error.code, "message": error.message} if isinstance(error, Error) else {"code": "error"}
-        run.end("problem", {"code": "cancelled"} if run.task.cancelled() else told, self._clock())
+        run.end("problem", {"code": Cancelled.code} if run.task.cancelled() else told, self._clock())
         self.tell()
 
     def drop(self, run: Run) -> None:
@@ -195,7 +199,7 @@ class Runs:
         if tasks:
             _, late = await asyncio.wait(tasks, timeout=seconds)
             for task in late:
-                task.cancel()
+                task.cancel(INTERRUPTED)
             await asyncio.gather(*late, return_exceptions=True)
             return len(late)
         return 0
