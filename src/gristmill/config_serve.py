@@ -1,5 +1,6 @@
 """The `serve` section of the configuration: who may come in by HTTP, and how much of it. Ground below `config`."""
 
+import re
 from typing import Literal
 
 from pydantic import Field, field_validator
@@ -68,11 +69,21 @@ class ServeConfig(Section):
     kept_seconds: float = Field(default=900.0, ge=0, le=604_800)
     """How long the outcome and events of an execution can be fetched, and its `Idempotency-Key` is answered with the same."""
     kept_most: int = Field(default=2_000, ge=1, le=1_000_000)
-    """Ended executions whose outcome and events are kept; the oldest goes first."""
+    """Ended executions of one tenant whose outcome and events are kept; the oldest goes first."""
+    kept_mb: int = Field(default=64, ge=1, le=1_048_576)
+    """Memory, in MB, for what is kept of one tenant's ended executions; all tenants together have four times as much."""
     drain_seconds: float = Field(default=30.0, ge=0, le=86_400)
     """How long executions under way may go on after the service was told to end."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """From which level on lines are logged."""
+
+    @field_validator("hosts")
+    @classmethod
+    def _names_alone(cls, hosts: tuple[str, ...]) -> tuple[str, ...]:
+        for host in hosts:
+            if not re.fullmatch(r"[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]", host):
+                raise ValueError(f"{host!r} is no name such as mill.example.com: leave out scheme, port and path")
+        return tuple(host.lower() for host in hosts)
 
     @field_validator("origins")
     @classmethod

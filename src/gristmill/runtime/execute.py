@@ -22,7 +22,7 @@ from gristmill.values import dataclass
 ROUNDS = 20
 """How often one execution may come back with new questions before it has to wait for good."""
 
-APPROVER = "approver"
+LOCAL, APPROVER = "local", "approver"
 """Who decides in the embedding application, as the record calls it."""
 
 Approve = Callable[[Plan], Awaitable[Literal["all", "none"] | Sequence[int]]]
@@ -71,7 +71,7 @@ async def _until_decided(rooms: Rooms, run: Run, way: _Way) -> tuple[Run, Report
             plan, rounds = await rooms.desk.ask(run, report), rounds + 1
         except Busy as busy:
             return run, _not_asked(report, busy), None
-        if way.approve is None or rounds == ROUNDS or not await _decided(rooms, plan, way.approve):
+        if way.approve is None or rounds == ROUNDS or not await _decided(rooms, plan, way.approve, run.execution.caller):
             return run, replace(report, status="awaiting_approval"), plan
         run = way.record.run = await rooms.desk.again(run)
         report = await _run(rooms, run, way)
@@ -83,12 +83,16 @@ def _not_asked(report: Report, busy: Busy) -> Report:
     return replace(report, status="limited", result=None, error=busy.message, error_type="LimitExceeded", limit=busy.limit)
 
 
-async def _decided(rooms: Rooms, plan: Plan, approve: Approve) -> bool:
+def _approver(caller: str) -> str:
+    return APPROVER if caller == LOCAL else f"{APPROVER} at the client of {caller}"
+
+
+async def _decided(rooms: Rooms, plan: Plan, approve: Approve, caller: str) -> bool:
     """Ask; false when nobody answered in time. Who decided by another way meanwhile was first, and that counts."""
     try:
         async with asyncio.timeout(rooms.desk.policy.approval_seconds):
             answer = await approve(plan)
-        await rooms.desk.approvals.decide(plan.id, answer, by=APPROVER)
+        await rooms.desk.approvals.decide(plan.id, answer, by=_approver(caller))
     except TimeoutError:
         return False
     except Refused as refusal:

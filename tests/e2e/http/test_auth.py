@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -9,9 +10,11 @@ from pathlib import Path
 import httpx2 as httpx
 import pytest
 
+from gristmill.config import load_config
 from gristmill.runtime.records import open_config_store
 from gristmill.serve.auth import TABLES, Tokens
 from tests.e2e.http.conftest import ROOT, SETTINGS, Service, Start
+from tests.e2e.http.test_mcp import INITIALIZE
 from tests.e2e.test_cli import command_line
 
 MATRIX = [
@@ -66,10 +69,20 @@ def test_this_machine_needs_no_token_but_may_not_approve(service: Service) -> No
 
 
 @pytest.mark.requirement("T42")
-@pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded", "X-Real-IP", "Via"])
+@pytest.mark.parametrize("header", ["X-Forwarded-For", "X-Forwarded-Proto", "Forwarded", "X-Real-IP", "Via", "CF-Connecting-IP"])
 def test_whoever_comes_through_a_proxy_needs_a_token(service: Service, header: str) -> None:
     with service.client(headers={header: "127.0.0.1"}) as client:
         assert client.get("/tools").status_code == 401
+
+
+@pytest.mark.requirement("T42")
+@pytest.mark.parametrize(("version", "status"), [("1.0", b"401"), ("1.1", b"200")])
+def test_a_proxy_that_adds_no_header_is_told_by_its_protocol(service: Service, version: str, status: bytes) -> None:
+    host, port = service.address
+    with socket.create_connection((host, port), timeout=30) as connection:
+        head = f"GET /whoami HTTP/{version}\r\nHost: {host}:{port}\r\nConnection: close\r\n\r\n"
+        connection.sendall(head.encode())  # as nginx asks by default, with the address of the service as the host
+        assert connection.recv(1 << 16).split()[1] == status
 
 
 @pytest.mark.requirement("T42")
@@ -83,7 +96,15 @@ def test_a_token_can_be_required_on_this_machine_too(starting: Start) -> None:
 
 
 @pytest.mark.requirement("T42")
-def test_an_address_beyond_this_machine_needs_tokens_to_start(tmp_path: Path) -> None:
+@pytest.mark.parametrize("revoked", [False, True])
+def test_an_address_beyond_this_machine_needs_tokens_to_start(tmp_path: Path, revoked: bool) -> None:
+    async def make() -> None:
+        async with open_config_store(load_config(store={"path": str(tmp_path)}), TABLES) as store:
+            _, made = await Tokens(store).create("gone")
+            await Tokens(store).revoke(made.id)
+
+    if revoked:
+        asyncio.run(make())
     environment = {
         **os.environ, "GRISTMILL_STORE__PATH": str(tmp_path), "GRISTMILL_SERVE__HOST": "0.0.0.0",
         "GRISTMILL_SERVE__PORT": "0", "PYTHONPATH": str(ROOT / "src"),
@@ -98,10 +119,13 @@ def test_an_address_beyond_this_machine_needs_tokens_to_start(tmp_path: Path) ->
 def test_beyond_this_machine_every_request_needs_a_token(starting: Start) -> None:
     with starting(SETTINGS + 'host = "0.0.0.0"\n') as service:
         port = service.address[1]
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", headers={"Host": "mill.example.com"}) as client:
-            assert client.get("/tools").status_code == 401
-            token = {"Authorization": f"Bearer {service.tokens['ann']}"}
-            assert client.get("/tools", headers=token).status_code == 200
+        for host in ("mill.example.com", f"127.0.0.1:{port}"):
+            with httpx.Client(base_url=f"http://127.0.0.1:{port}", headers={"Host": host}) as client:
+                assert client.get("/tools").status_code == 401
+                token = {"Authorization": f"Bearer {service.tokens['ann']}"}
+                assert client.get("/tools", headers=token).status_code == 200
+                mcp = {"Accept": "application/json, text/event-stream", **token}
+                assert client.post("/mcp", json=INITIALIZE, headers=mcp).status_code == 200
 
 
 @pytest.mark.requirement("T42")

@@ -9,6 +9,8 @@ import websockets
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from gristmill.events import OutputWritten
+from gristmill.runtime.records import open_config_store
+from gristmill.serve.auth import TABLES, Tokens
 from gristmill.serve.http import runs
 from gristmill.serve.http.runs import Run
 from tests.e2e.http.conftest import Service
@@ -152,3 +154,40 @@ def test_a_page_says_its_token_first(service: Service) -> None:
 def test_a_socket_of_a_foreign_page_is_never_opened(service: Service, headers: dict[str, str]) -> None:
     with pytest.raises((InvalidStatus, ConnectionClosed)):
         talk(service, [{"type": "execute", "code": "1"}], until=1, headers=headers)
+
+
+@pytest.mark.requirement("T42")
+def test_a_token_that_is_revoked_opens_nothing_on_a_socket_that_is_open(service: Service) -> None:
+    async def run() -> tuple[dict[str, Any], dict[str, Any]]:
+        async with open_config_store(service.config, TABLES) as store:
+            tokens = Tokens(store)
+            token, made = await tokens.create("short", tenant="acme", scopes=("execute",))
+            url, headers = service.url.replace("http", "ws") + "/ws", {"Authorization": f"Bearer {token}"}
+            async with asyncio.timeout(60), websockets.connect(url, additional_headers=headers) as connection:
+                await connection.send(json.dumps({"type": "execute", "code": "1"}))
+                while (before := json.loads(await connection.recv()))["type"] != "outcome":
+                    pass
+                await tokens.revoke(made.id)
+                await asyncio.sleep(1.1)  # so long it may be taken for good
+                await connection.send(json.dumps({"type": "execute", "code": "2"}))
+                return before, json.loads(await connection.recv())
+
+    before, after = asyncio.run(run())
+    assert before["outcome"]["result"] == 1
+    assert after["problem"]["code"] == "unauthorized"
+
+
+@pytest.mark.requirement("T44")
+@pytest.mark.parametrize("headers", [{}, {"X-Forwarded-For": "10.0.0.1"}])
+def test_bytes_on_a_socket_are_told_to_be_wrong(service: Service, headers: dict[str, str]) -> None:
+    async def run() -> tuple[dict[str, Any], int | None]:
+        url = service.url.replace("http", "ws") + "/ws"
+        async with asyncio.timeout(60), websockets.connect(url, additional_headers=headers) as connection:
+            await connection.send(b"\x00\x01")
+            told = json.loads(await connection.recv())
+            with pytest.raises(ConnectionClosed):
+                await connection.recv()
+            return told, connection.close_code
+
+    told, code = asyncio.run(run())
+    assert (told["problem"]["rule"], code) == ("ws.text", 1008)

@@ -78,6 +78,27 @@ def test_a_preflight_is_never_granted(service: Service) -> None:
     assert [name for name in answer.headers if name.startswith("access-control")] == []
 
 
+@pytest.mark.requirement("T43")
+def test_a_page_of_an_origin_that_is_named_may_ask_and_read_and_no_other(starting: Start) -> None:
+    with starting(SETTINGS + 'origins = ["https://ops.example.com"]\n') as service, service.client("ann") as client:
+        wants = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization,content-type"}
+        ours, theirs = {"Origin": "https://ops.example.com"}, {"Origin": "https://evil.example"}
+        granted = client.options("/execute", headers={**ours, **wants})
+        answer = client.post("/execute", json={"code": "1"}, headers=ours)
+        refused = [client.options("/execute", headers={**theirs, **wants}), client.post("/execute", json={}, headers=theirs)]
+    assert (granted.status_code, answer.status_code) == (200, 200)
+    assert {each.headers["access-control-allow-origin"] for each in (granted, answer)} == {ours["Origin"]}
+    assert [each.headers.get("access-control-allow-origin") for each in refused] == [None, None]
+    assert [each.status_code for each in refused] == [400, 403]
+
+
+@pytest.mark.requirement("T44")
+@pytest.mark.parametrize("origin", ["http://[", "http://[::1", "//", "http://", "a b"])
+def test_an_origin_that_is_none_is_refused(service: Service, origin: str) -> None:
+    with service.client("ann", headers={"Origin": origin}) as client:
+        assert [client.get(path).status_code for path in ("/health", "/tools", "/mcp", "/dashboard/")] == [403] * 4
+
+
 @pytest.mark.requirement("T44")
 def test_a_body_that_is_too_large_is_refused_declared_or_not(service: Service) -> None:
     big = json.dumps({"code": "#" * 300_000}).encode()

@@ -7,6 +7,7 @@ from typing import Any
 from fastapi import APIRouter, FastAPI, Request, Response, Security
 from fastapi.security import HTTPBearer
 from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import compile_path
 
 from gristmill import __version__
@@ -32,6 +33,13 @@ _PROBLEM: dict[str, Any] = {
     "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}, "description": "A problem.",
 }  # fmt: skip
 PROBLEMS: dict[int | str, dict[str, Any]] = {"4XX": _PROBLEM, "5XX": _PROBLEM, 422: _PROBLEM, "default": {"model": Problem}}
+
+_SENT = (
+    "Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID", "X-Request-ID", "Mcp-Session-Id",
+    "Mcp-Protocol-Version", "Mcp-Method", "Mcp-Name",
+)  # fmt: skip
+_TOLD = ("Idempotency-Replayed", "Location", "Retry-After", "X-Request-ID", "Mcp-Session-Id")
+"""Headers that pages of other origins may send and read, where the configuration names such."""
 
 Mount = Callable[[Door, FastAPI], AbstractAsyncContextManager[None]]
 """Hangs something else into the application, such as MCP or a dashboard, for as long as it is open."""
@@ -81,6 +89,11 @@ def build_app(door: Door, *mounts: Mount) -> FastAPI:
         telemetry={"tracing": door.runtime.config.records.traces},
         lifespan=lifespan,
     )
+    if door.config.origins:
+        app.add_middleware(
+            CORSMiddleware, allow_origins=door.config.origins, allow_methods=["GET", "POST", "PUT", "DELETE"],
+            allow_headers=_SENT, expose_headers=_TOLD,
+        )  # fmt: skip
     app.include_router(routes_of(door))
     add_pages(app)
 

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from starlette.requests import HTTPConnection
 
 from gristmill.config_serve import ServeConfig
-from gristmill.errors import Unauthorized
+from gristmill.errors import Busy, Unauthorized
 from gristmill.model import Outcome
 from gristmill.runtime.runtime import Runtime
 from gristmill.serve.auth import LOCAL, Principal, Tokens, bearer, static_token
 from gristmill.serve.http.lanes import Budget, LaneRules, Lanes, Rates
 from gristmill.serve.http.runs import Runs
+from gristmill.serve.http.shelf import ShelfRules
 from gristmill.serve.http.wall import Wall
 
 HELD_BYTES = 256_000_000
@@ -72,6 +73,16 @@ class Door:
         self.rates.take(who.tenant)
         return who
 
+    def refuse_if_draining(self) -> None:
+        """Take nothing new at the end.
+
+        Raises:
+            Busy: the service was told to end.
+        """
+        if self.draining:
+            text = "the service is ending: ask another, or again soon"
+            raise Busy(text, limit="serve.drain_seconds", value=self.config.drain_seconds, retry_after=5.0)
+
     def count(self, tenant: str, outcome: Outcome) -> None:
         """Count an outcome for ``tenant``."""
         self.tallies.setdefault(tenant, Tally()).add(outcome)
@@ -90,7 +101,10 @@ def open_door(runtime: Runtime, authenticate: Authenticate | None = None, *, eve
             )
         ),
         rates=Rates(config.requests_per_minute),
-        runs=Runs(seconds=config.kept_seconds, most=config.kept_most, background=config.background),
+        runs=Runs(
+            ShelfRules(seconds=config.kept_seconds, most=config.kept_most, bytes=config.kept_mb << 20),
+            background=config.background,
+        ),
     )  # fmt: skip
 
 
@@ -104,8 +118,7 @@ def verifier(wall: Wall, verify: dict[str, Verify]) -> Authenticate:
             if kind not in verify:
                 raise Unauthorized("this token is unknown, expired or revoked")
             return await verify[kind](text)
-        client = connection.client.host if connection.client else None
-        if "authorization" in connection.headers or not wall.is_local(connection.headers, client):
+        if "authorization" in connection.headers or not wall.is_local(connection):
             return None
         return Principal(name=LOCAL, tenant=LOCAL, scopes=frozenset(wall.config.local_scopes))
 

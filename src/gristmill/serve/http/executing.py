@@ -71,7 +71,7 @@ async def outcome_of(door: Door, run: Run) -> Outcome:
 
 async def _whole(door: Door, run: Run, asked: ExecuteRequest, ticket: Ticket) -> Outcome:
     size = len(asked.code or "") if run.background else 0
-    door.budget.take(size)
+    door.budget.take(size, run.tenant)
     try:
         if run.background:
             await _acknowledge(door, run, asked)
@@ -85,7 +85,7 @@ async def _whole(door: Door, run: Run, asked: ExecuteRequest, ticket: Ticket) ->
                 execution_id=run.id, promised=_is_promised(run),
             )  # fmt: skip
     finally:
-        door.budget.give(size)
+        door.budget.give(size, run.tenant)
 
 
 def _is_promised(run: Run) -> bool:

@@ -170,21 +170,25 @@ class Rates:
 
 
 class Budget:
-    """Bytes of requests that are held in memory, of all tenants together."""
+    """Bytes of requests that are held in memory. A tenant may have as much as is left for all others: half of it alone, less
+    where others have some, and there is always room for whoever comes new."""
 
     def __init__(self, most: int) -> None:
-        self._most, self._held = most, 0
+        self._most, self._held = most, Counter[str]()
 
-    def take(self, size: int) -> None:
-        """Hold ``size`` bytes more.
+    def take(self, size: int, tenant: str) -> None:
+        """Hold ``size`` bytes more for ``tenant``.
 
         Raises:
             Busy: there is no room.
         """
-        if self._held + size > self._most:
-            raise Busy("too many large requests at once", limit="memory", value=self._most, retry_after=2.0)
-        self._held += size
+        if self._held[tenant] + size > self._most - self._held.total() - size:
+            text = "too many large requests of yours at once: send less, or one after another"
+            raise Busy(text, limit="memory", value=self._most, retry_after=2.0)
+        self._held[tenant] += size
 
-    def give(self, size: int) -> None:
+    def give(self, size: int, tenant: str) -> None:
         """Let them go."""
-        self._held -= size
+        self._held[tenant] -= size
+        if not self._held[tenant]:
+            del self._held[tenant]

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import FastAPI
-from starlette.requests import HTTPConnection
+from starlette.requests import HTTPConnection, Request
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -17,7 +17,8 @@ from gristmill.serve.dashboard.mount import mount_dashboard
 from gristmill.serve.http.app import Mount
 from gristmill.serve.http.door import Door
 from gristmill.serve.http.logs import begin_request, say
-from gristmill.serve.http.route import answer
+from gristmill.serve.http.route import answer, replayed
+from gristmill.serve.http.wall import read_body
 from gristmill.serve.http.watched import Watched
 
 _MCP = "gristmill.serve.mcp.http"
@@ -63,25 +64,28 @@ class Guarded:
             say("request", method=scope["method"], route=scope["path"], status=status, ms=ms, tenant=tenant, caller=caller)
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
-        connection = HTTPConnection(scope)
+        door, request = self._door, Request(scope, receive)
         try:
-            self._door.wall.check(connection.headers, scope["method"])
-            who = await self._door.admit(connection)
+            door.wall.check(request.headers, scope["method"])
+            who = await door.admit(request)
             who.needs("execute")
+            body = await read_body(request, door.config, door.budget, who.tenant) if scope["method"] == "POST" else b""
         except Error as error:
             await answer(error)(scope, receive, send)
             return
         scope["gristmill.caller"], scope["gristmill.tenant"] = who.caller, who.tenant
         scope["gristmill.approves"] = "approve" in who.scopes
-        await self._app(scope, receive, send)
+        try:
+            await self._app(scope, replayed(request, body).receive, send)
+        finally:
+            door.budget.give(len(body), who.tenant)
 
 
 @asynccontextmanager
 async def mount_mcp(door: Door, app: FastAPI) -> AsyncGenerator[None]:
     """MCP over streamable HTTP, with the SDK's own session manager running as long as we do."""
     mcp: Any = importlib.import_module(_MCP)
-    hosts = (*mcp.LOOPBACK, *door.config.hosts)
-    made = await mcp.mcp_app(Watched(door), hosts=hosts)
+    made = await mcp.mcp_app(Watched(door), hosts=None)  # whoever is not ours does not come so far
     # A route and no mount: it answers at /mcp itself, and everything else stays ours.
     app.router.routes.append(Route(mcp.PATH, Guarded(made, door), include_in_schema=False))
     async with made.router.lifespan_context(made):

@@ -16,6 +16,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Message
 
 from gristmill.errors import Busy, Error, Unauthorized
+from gristmill.serve.auth import LOCAL
 from gristmill.serve.http.door import Door
 from gristmill.serve.http.logs import begin_request, log, say
 from gristmill.serve.http.wall import read_body
@@ -81,14 +82,15 @@ class _Way:
         if not self._reads or request.method in ("GET", "HEAD", "OPTIONS"):
             return await self._inner(request)
         door.wall.check_type(request.headers, request.method)
-        body = await read_body(request, door.config, door.budget)
+        tenant = request.state.who.tenant if not self._is_public else LOCAL
+        body = await read_body(request, door.config, door.budget, tenant)
         try:
             if body:
                 # Strict: no NaN, no lone surrogates, no bottomless nesting.
                 request.state.body = msgspec.json.decode(body)
-            return await self._inner(_replayed(request, body))
+            return await self._inner(replayed(request, body))
         finally:
-            door.budget.give(len(body))
+            door.budget.give(len(body), tenant)
 
 
 def answer(error: Exception) -> Response:
@@ -119,7 +121,8 @@ def _told(error: Exception) -> tuple[int, dict[str, Any]]:
     return 500, {"code": "error", "message": "something is wrong on our side; the log says what"}
 
 
-def _replayed(request: Request, body: bytes) -> Request:
+def replayed(request: Request, body: bytes) -> Request:
+    """``request`` with the body that was read from it."""
     sent = False
 
     async def receive() -> Message:

@@ -59,10 +59,9 @@ async def _lines(door: Door, who: Principal) -> AsyncGenerator[bytes]:
 
 
 def _told(door: Door, who: Principal) -> bytes:
-    runs = door.runs.of(who)
-    running = [_row(run) for run in runs if run.ended is None]
-    last = max((run.ended for run in runs if run.ended is not None), default=None)
-    return msgspec.json.encode({"type": "running", "running": running[:MOST], "total": len(running), "last_ended": last})
+    running = door.runs.running(who)
+    rows, last = [_row(run) for run in running[:MOST]], door.runs.last_ended(who)
+    return msgspec.json.encode({"type": "running", "running": rows, "total": len(running), "last_ended": last})
 
 
 def _row(run: Run) -> dict[str, object]:

@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 from fastapi import APIRouter, Header, HTTPException, Request, Response
 
-from gristmill.errors import Busy, Refused
+from gristmill.errors import Refused
 from gristmill.model import Outcome
 from gristmill.serve.auth import Principal
 from gristmill.serve.http.door import Door
@@ -45,8 +45,7 @@ async def _execute(door: Door, request: Request, who: Principal, asked: ExecuteR
         raise HTTPException(422, "Idempotency-Key: 1 to 200 printable characters without spaces")
     if not (asked.code or "").strip() and asked.resume is None:
         raise Refused("there is no code: send `code`, or `resume` with the id of an execution", rule="code.empty")
-    if door.draining:
-        raise Busy("the service is ending: ask another, or again soon", limit="serve.drain_seconds", value=0, retry_after=5.0)
+    door.refuse_if_draining()
     run, found = await begin(door, who, asked, key=key)
     request.state.execution = run.id
     headers = {"Idempotency-Replayed": "true"} if found else {}

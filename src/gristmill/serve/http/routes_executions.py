@@ -37,7 +37,7 @@ def add_executions(routes: APIRouter, door: Door) -> None:
         after: Annotated[int | None, Query(ge=0, le=2**53)] = None,
     ) -> ExecutionsView:
         """What runs now, then what is on record, the newest first: yours; your tenant's with the scope `read`."""
-        now = [run for run in door.runs.of(who) if run.ended is None] if after is None and status in (None, "running") else []
+        now = door.runs.running(who) if after is None and status in (None, "running") else []
         running = [_of_run(run) for run in now if session in (None, run.session)]
         owner = who.caller if who.scopes.isdisjoint({"read", "admin"}) else None
         kept = ACCEPTED if status == INTERRUPTED else status

@@ -13,6 +13,7 @@ from gristmill.events import CallFinished, CallProgressed, CallStarted, Event, O
 from gristmill.ledger.entries import INTERRUPTED
 from gristmill.model import Outcome
 from gristmill.serve.auth import Principal
+from gristmill.serve.http.shelf import Ended, Shelf, ShelfRules
 from gristmill.values import dataclass
 
 EVENTS, EVENT_BYTES = 5_000, 1_000_000
@@ -85,6 +86,11 @@ class Run:
         self.ended, self.code = now, None
         self._keep(name, msgspec.json.encode({"type": name, "execution": self.id, name: told}))
 
+    @property
+    def size(self) -> int:
+        """Bytes that are kept of it: its events, and the outcome once more as a value."""
+        return 2 * self._bytes
+
     async def follow(self, after: int = 0) -> AsyncGenerator[Heard | None]:
         """What was heard after the event of that number, then what is heard until the end; ``None`` when it is quiet."""
         while True:
@@ -128,9 +134,11 @@ class Run:
 class Runs:
     """Every run that can be asked for."""
 
-    def __init__(self, *, seconds: float, most: int, background: int, clock: Callable[[], float] = time.time) -> None:
-        self._seconds, self._most, self._background, self._clock = seconds, most, background, clock
+    def __init__(self, rules: ShelfRules, *, background: int, clock: Callable[[], float] = time.time) -> None:
+        self._background, self._clock = background, clock
         self._runs: dict[str, Run] = {}
+        self._active: dict[str, Run] = {}
+        self._shelf = Shelf(rules, self._gone)
         self.changed = asyncio.Event()
         """Set, and another one put in its place, when a run begins or ends; while anybody watches, also when one gets further."""
         self.watching = 0
@@ -138,7 +146,7 @@ class Runs:
     @property
     def active(self) -> list[Run]:
         """Those under way."""
-        return [run for run in self._runs.values() if run.ended is None]
+        return list(self._active.values())
 
     def admit(self, run: Run) -> None:
         """Make a run known, before it begins.
@@ -146,31 +154,35 @@ class Runs:
         Raises:
             Busy: too many of the tenant are in the background.
         """
-        self._forget()
+        self._shelf.expire(self._clock())
         if run.background:
             count = sum(one.background and one.tenant == run.tenant for one in self.active)
             if count >= self._background:
                 text = f"{count:,} background executions of yours are under way: wait for one"
                 raise Busy(text, limit="serve.background", value=self._background, retry_after=5.0)
-        self._runs[run.id] = run
+        self._runs[run.id] = self._active[run.id] = run
         run.on_change = self._got_further
         self.tell()
 
     def ended(self, run: Run) -> None:
         """Note that it is over, however it went."""
         run.outcome = None if run.task.cancelled() or run.task.exception() else run.task.result()
+        self._active.pop(run.id, None)
         if run.outcome is not None:
             run.end("outcome", run.outcome, self._clock())
+            self._shelf.put(run)
             self.tell()
             return
         error = None if run.task.cancelled() else run.task.exception()
         told = {"code": error.code, "message": error.message} if isinstance(error, Error) else {"code": "error"}
         run.end("problem", {"code": Cancelled.code} if run.task.cancelled() else told, self._clock())
+        self._shelf.put(run)
         self.tell()
 
     def drop(self, run: Run) -> None:
         """Forget a run that did not take place."""
         self._runs.pop(run.id, None)
+        self._active.pop(run.id, None)
         self.tell()
 
     def peek(self, id: str) -> Run | None:  # noqa: A002 - the record's own word
@@ -188,10 +200,15 @@ class Runs:
             raise NotFound(f"no execution {id[:80]!r} is under way or kept here")
         return run
 
-    def of(self, who: Principal) -> list[Run]:
-        """What ``who`` may see, the newest first."""
-        seen = [run for run in self._runs.values() if may_see(who, run.tenant, run.caller)]
+    def running(self, who: Principal) -> list[Run]:
+        """What is under way and ``who`` may see, the newest first."""
+        seen = [run for run in self._active.values() if may_see(who, run.tenant, run.caller)]
         return sorted(seen, key=lambda run: -run.began)
+
+    def last_ended(self, who: Principal) -> float | None:
+        """When something last ended that ``who`` may see, as long as it is kept."""
+        seen = (run.ended for run in reversed(self._runs.values()) if may_see(who, run.tenant, run.caller))
+        return max((ended for ended in seen if ended is not None), default=None)
 
     async def drain(self, seconds: float) -> int:
         """Let those under way end within ``seconds``, then end the others; how many these were."""
@@ -204,6 +221,11 @@ class Runs:
             return len(late)
         return 0
 
+    def _gone(self, run: Ended) -> None:
+        # Another of the same key may have taken its place.
+        if isinstance(run, Run) and self._runs.get(run.id) is run:
+            del self._runs[run.id]
+
     def _got_further(self) -> None:
         if self.watching:
             self.tell()
@@ -212,19 +234,6 @@ class Runs:
         """Wake whoever waits for a change."""
         self.changed.set()
         self.changed = asyncio.Event()
-
-    def _forget(self) -> None:
-        # Runs are kept in the order of their beginning: the first ended ones are the oldest.
-        too_many, now = len(self._runs) - self._most, self._clock()
-        gone: list[str] = []
-        for run in self._runs.values():
-            if run.ended is None:
-                continue
-            if too_many <= len(gone) and now - run.ended <= self._seconds:
-                break
-            gone.append(run.id)
-        for name in gone:
-            del self._runs[name]
 
 
 def may_see(who: Principal, tenant: str, caller: str) -> bool:

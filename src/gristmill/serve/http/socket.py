@@ -12,6 +12,7 @@ from typing import Any, cast
 import msgspec
 from fastapi import APIRouter, WebSocket, WebSocketDisconnect
 from pydantic import ValidationError
+from starlette.requests import HTTPConnection
 
 from gristmill.errors import Busy, Error, Refused, Unauthorized
 from gristmill.serve.auth import Principal
@@ -43,7 +44,7 @@ def add_socket(routes: APIRouter, door: Door) -> None:
         begin_request()
         talk = _Talk(door, socket)
         try:
-            talk.who = await _introduce(door, socket)
+            talk.shown = await _introduce(door, socket)
             await talk.listen()
         except Error as error:
             await _send(socket, {"type": "problem", "problem": problem(error)})
@@ -54,21 +55,25 @@ def add_socket(routes: APIRouter, door: Door) -> None:
             talk.close()
 
 
-async def _introduce(door: Door, socket: WebSocket) -> Principal:
-    who = await door.authenticate(socket)
-    if who is None:
+async def _introduce(door: Door, socket: WebSocket) -> HTTPConnection:
+    """Whoever it is, as a connection that shows a token where one is needed: that can be verified again and again."""
+    shown: HTTPConnection = socket
+    if await door.authenticate(socket) is None:
         try:
             async with asyncio.timeout(HELLO_SECONDS):
-                hello = _parsed(await socket.receive_text())
+                hello = _parsed(await _text(socket))
         except TimeoutError:
             raise Unauthorized("no token came") from None
         # As if it had come in the header: one way of verifying.
         token = str(hello.get("token", ""))
-        scope = {
-            **socket.scope,
-            "headers": [*socket.scope["headers"], (b"authorization", f"Bearer {token}".encode("latin-1", "replace"))],
-        }
-        who = await door.authenticate(WebSocket(scope, socket.receive, socket.send))
+        header = (b"authorization", f"Bearer {token}".encode("latin-1", "replace"))
+        shown = HTTPConnection({**socket.scope, "headers": [*socket.scope["headers"], header]})
+    await _verified(door, shown)
+    return shown
+
+
+async def _verified(door: Door, shown: HTTPConnection) -> Principal:
+    who = await door.authenticate(shown)
     if who is None:
         raise Unauthorized("send a token first")
     who.needs("execute")
@@ -79,28 +84,30 @@ class _Talk:
     def __init__(self, door: Door, socket: WebSocket) -> None:
         self._door, self._socket = door, socket
         self._tasks: set[asyncio.Task[None]] = set()
-        self.who: Principal | None = None
+        self.shown: HTTPConnection = socket
 
     async def listen(self) -> None:
         """Answer messages until the client leaves."""
         while True:
-            message = _parsed(await self._socket.receive_text())
+            message = _parsed(await _text(self._socket))
             ref = message.pop("ref", None)
             try:
-                await self._take(message, ref)
+                # For every message: a token that was revoked meanwhile opens nothing.
+                await self._take(await _verified(self._door, self.shown), message, ref)
+            except Unauthorized:
+                raise
             except Error as error:
                 await _send(self._socket, {"type": "problem", "ref": ref, "problem": problem(error)})
             except ValidationError as error:
                 wrong = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()[:5])
                 await _send(self._socket, {"type": "problem", "ref": ref, "problem": {"code": "request", "message": wrong}})
 
-    async def _take(self, message: dict[str, Any], ref: Any) -> None:
-        assert self.who is not None
+    async def _take(self, who: Principal, message: dict[str, Any], ref: Any) -> None:
         kind = message.pop("type", None)
-        self._door.rates.take(self.who.tenant)
+        self._door.rates.take(who.tenant)
         if kind == "cancel":
-            run = self._door.runs.get(str(message.get("execution", "")), self.who)
-            if run.caller == self.who.caller:
+            run = self._door.runs.get(str(message.get("execution", "")), who)
+            if run.caller == who.caller:
                 run.task.cancel()
             return
         if kind == "hello":
@@ -110,9 +117,8 @@ class _Talk:
         if len(self._tasks) >= AT_ONCE:
             raise Busy(f"{AT_ONCE} executions are under way on this connection", limit="ws.at_once", value=AT_ONCE)
         asked = ExecuteRequest.model_validate({**message, "background": False})
-        if self._door.draining:
-            raise Busy("the service is ending", limit="serve.drain_seconds", value=0, retry_after=5.0)
-        run, _ = await begin(self._door, self.who, asked)
+        self._door.refuse_if_draining()
+        run, _ = await begin(self._door, who, asked)
         task = asyncio.create_task(self._tell(run, ref))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -130,6 +136,15 @@ class _Talk:
         """Stop telling; the executions themselves go on."""
         for task in self._tasks:
             task.cancel()
+
+
+async def _text(socket: WebSocket) -> str:
+    message = await socket.receive()
+    if message["type"] == "websocket.disconnect":
+        raise WebSocketDisconnect(message.get("code", 1005))
+    if message.get("text") is None:
+        raise Refused("a message is text, not bytes", rule="ws.text")
+    return message["text"]
 
 
 def _parsed(text: str) -> dict[str, Any]:

@@ -5,7 +5,7 @@ import ipaddress
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 
 from gristmill.config_serve import ServeConfig
 from gristmill.errors import LimitExceeded, Refused
@@ -13,7 +13,8 @@ from gristmill.serve.http.lanes import Budget
 from gristmill.values import dataclass
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]", "::1"})
-FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
+FORWARDED = ("forwarded", "via", "x-real-ip", "cf-connecting-ip", "true-client-ip", "x-client-ip", "x-cluster-client-ip")
+"""What proxies add to a request, beside everything that begins with ``x-forwarded``."""
 CHANGES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 
@@ -41,11 +42,15 @@ class Wall:
         if headers.get("content-encoding", "identity").lower() != "identity":
             raise Refused("send the body as it is: encoded bodies are not unpacked", rule="http.content_encoding")
 
-    def is_local(self, headers: Headers, client: str | None) -> bool:
+    def is_local(self, connection: HTTPConnection) -> bool:
         """Whether the request comes from this machine, for this machine: only so is anybody let in without a token."""
-        if any(name in headers for name in FORWARDED):
-            return False  # a proxy speaks for somebody else
-        return _is_loopback(client) and _host(headers.get("host")) in LOOPBACK and not self.config.require_token
+        headers, client = connection.headers, connection.client.host if connection.client else None
+        if self.config.require_token or self.config.host not in LOOPBACK:
+            return False  # what listens to others has tokens, and everybody needs one
+        # A proxy speaks for somebody else. One that adds no header, as nginx does by default, still speaks HTTP/1.0.
+        if any(name in FORWARDED or name.startswith("x-forwarded") for name in headers):
+            return False
+        return _is_loopback(client) and _host(headers.get("host")) in LOOPBACK and connection.scope.get("http_version") != "1.0"
 
     def check_type(self, headers: Headers, method: str) -> None:
         """Require JSON where a body changes something: a page cannot send that elsewhere without asking first.
@@ -62,12 +67,12 @@ class Wall:
         if origin is None or origin in self.config.origins:
             return
         # The origin's host must be the very name and port that the request was sent to.
-        if origin == "null" or urlsplit(origin).netloc.lower() != (headers.get("host") or "").lower():
+        if _place(origin) != (headers.get("host") or "").lower():
             raise Refused("this origin may not use the service: add it to serve.origins if it should", rule="http.origin")
 
 
-async def read_body(request: Request, config: ServeConfig, budget: Budget) -> bytes:
-    """The whole body, within its size and time. The caller gives the bytes back to ``budget``.
+async def read_body(request: Request, config: ServeConfig, budget: Budget, tenant: str) -> bytes:
+    """The whole body, within its size and time. The caller gives the bytes back to ``budget`` for that tenant.
 
     Raises:
         LimitExceeded: it is too large, or too slow.
@@ -84,16 +89,16 @@ async def read_body(request: Request, config: ServeConfig, budget: Budget) -> by
     try:
         async with asyncio.timeout(config.request_seconds):
             async for chunk in request.stream():
-                budget.take(len(chunk))
+                budget.take(len(chunk), tenant)
                 held += len(chunk)
                 if held > config.body_bytes:
                     raise too_large
                 chunks.append(chunk)
     except TimeoutError:
-        budget.give(held)
+        budget.give(held, tenant)
         raise LimitExceeded("the body came too slowly", limit="serve.request_seconds", value=config.request_seconds) from None
     except BaseException:
-        budget.give(held)
+        budget.give(held, tenant)
         raise
     return b"".join(chunks)
 
@@ -104,6 +109,14 @@ def _host(header: str | None) -> str:
     if text.startswith("["):
         return text.partition("]")[0] + "]"
     return text.partition(":")[0]
+
+
+def _place(origin: str) -> str | None:
+    """The host and port of an origin; None where there is none, as in `null`."""
+    try:
+        return urlsplit(origin).netloc.lower() or None
+    except ValueError:
+        return None
 
 
 def _is_loopback(client: str | None) -> bool:

@@ -55,6 +55,7 @@ class Watched:
         return run
 
     async def _watch(self, run: Run, work: Work, options: dict[str, Any]) -> Outcome:
+        self._door.refuse_if_draining()
         ticket = self._door.lanes.enter(run.tenant)
         # A task of its own: whoever waits here and whoever cancels it over HTTP end the same thing.
         run.task = asyncio.create_task(self._in_turn(ticket, work, options))

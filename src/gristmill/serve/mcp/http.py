@@ -17,19 +17,21 @@ from gristmill.serve.mcp.asking import Ctx
 from gristmill.serve.mcp.hall import opened
 from gristmill.serve.mcp.instructions import instructions
 from gristmill.serve.mcp.known import known_servers
+from gristmill.serve.mcp.owners import ALL, CALLER, IDLE_SECONDS, TENANT, Owners
 from gristmill.serve.mcp.server import build_server
 from gristmill.serve.mcp.state import Door
 from gristmill.serve.mcp.who import LOCAL, Who
 
 PATH = "/mcp"
 BODY_BYTES = 8_000_000
-CALLER, TENANT = "gristmill.caller", "gristmill.tenant"
-"""Where in the ASGI scope a guard writes who the verified caller is, and of which tenant."""
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
-async def mcp_app(runtime: Runtime, *, token: str | None = None, hosts: tuple[str, ...] = LOOPBACK) -> Starlette:
-    """The application for an open runtime, at ``/mcp``. Mounted elsewhere, its ``lifespan`` must be entered by the mounter."""
+async def mcp_app(runtime: Runtime, *, token: str | None = None, hosts: tuple[str, ...] | None = LOOPBACK) -> Starlette:
+    """The application for an open runtime, at ``/mcp``. Mounted elsewhere, its ``lifespan`` must be entered by the mounter.
+
+    ``hosts`` are the names by which it may be addressed; None leaves that, and foreign pages, to a guard in front.
+    """
     servers = await known_servers(runtime)
     door = Door(
         hall=opened(runtime),
@@ -39,18 +41,23 @@ async def mcp_app(runtime: Runtime, *, token: str | None = None, hosts: tuple[st
         on_wire=True,
         direct_calls=runtime.config.serve.direct_calls,
     )
-    return app_of(build_server(door), door, token=token, hosts=hosts)
+    return app_of(build_server(door), door, token=token, hosts=hosts, body_bytes=runtime.config.serve.body_bytes)
 
 
-def app_of(server: Server[Any], door: Door | None, *, token: str | None, hosts: tuple[str, ...]) -> Starlette:
+def app_of(
+    server: Server[Any], door: Door | None, *, token: str | None, hosts: tuple[str, ...] | None, body_bytes: int = BODY_BYTES
+) -> Starlette:
     """``server`` behind the guards: names of this host only, origins of this host only, a token where there is one."""
+    names = hosts or ()
     app = server.streamable_http_app(
         streamable_http_path=PATH,
-        max_request_body_size=BODY_BYTES,
+        max_request_body_size=body_bytes,
+        session_idle_timeout=IDLE_SECONDS,
+        max_sessions=ALL,
         transport_security=TransportSecuritySettings(
-            enable_dns_rebinding_protection=True,
-            allowed_hosts=[name for host in hosts for name in (host, f"{host}:*")],
-            allowed_origins=[name for host in hosts for name in (f"http://{host}", f"http://{host}:*", f"https://{host}")],
+            enable_dns_rebinding_protection=hosts is not None,
+            allowed_hosts=[name for host in names for name in (host, f"{host}:*")],
+            allowed_origins=[name for host in names for name in (f"http://{host}", f"http://{host}:*", f"https://{host}")],
         ),
     )
     inner = app.router.lifespan_context
@@ -65,8 +72,9 @@ def app_of(server: Server[Any], door: Door | None, *, token: str | None, hosts: 
                     await door.close()
 
     app.router.lifespan_context = lifespan
+    app.add_middleware(Owners)
     if token is not None:
-        app.add_middleware(RequireToken, token=token)
+        app.add_middleware(RequireToken, token=token)  # the last one that is added is the first that is asked
     return app
 
 

@@ -193,10 +193,15 @@ def test_no_rate_is_no_limit() -> None:
         rates.take("a")
 
 
-def test_bodies_share_one_room() -> None:
-    budget = Budget(10)
-    budget.take(8)
+def test_a_tenant_may_have_as_much_as_is_left_for_all_others() -> None:
+    budget = Budget(100)
+    budget.take(50, "greedy")
     with pytest.raises(Busy):
-        budget.take(3)
-    budget.give(8)
-    budget.take(10)
+        budget.take(1, "greedy")
+    budget.take(25, "second")
+    budget.take(12, "third")
+    budget.take(5, "whoever comes new")
+    budget.give(50, "greedy")
+    budget.take(29, "greedy")
+    with pytest.raises(Busy):
+        budget.take(1, "greedy")
