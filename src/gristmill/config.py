@@ -53,7 +53,7 @@ class LimitsConfig(Section):
     """Memory in MB, files in the private workspace and /tmp included."""
     processes: int = Field(default=64, ge=1, le=32_768)
     """Processes and threads at any one time."""
-    open_files: int = Field(default=256, ge=16, le=65_536)
+    open_files: int = Field(default=256, ge=32, le=65_536)
     """Open file descriptors per process."""
     workspace_mb: int = Field(default=100, ge=1, le=1_048_576)
     """Bytes of all files in the workspace, in MB."""

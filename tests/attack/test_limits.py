@@ -224,6 +224,11 @@ def test_a_fork_bomb_in_all_directions_is_ended_and_hurts_nobody(namespaces: Wal
 
 
 @pytest.mark.requirement("T16")
+def test_the_fewest_open_files_that_can_be_asked_for_are_enough_to_run(wall: Wall) -> None:
+    assert wall.run("open('x', 'w').write('1')\nopen('x').read()", limits={"open_files": 32}).result == "1"
+
+
+@pytest.mark.requirement("T16")
 def test_open_files_beyond_the_limit_are_not_to_be_had(wall: Wall) -> None:
     limited(wall.run("f = []\nwhile True:\n    f.append(open('/dev/null'))", limits={"open_files": 64}), "open_files")
 

@@ -3,17 +3,24 @@
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tests.deploy.contained import DEPLOY, ROOT
 from tests.servers import oci
+from tests.servers.debian import unpack
 
 USER = 10_001
 STATE = "/var/lib/gristmill"
-ENTRY = str(DEPLOY / "entrypoint.sh")
+HOME = "/opt/gristmill"
+ETC = (
+    "alternatives", "group", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "mime.types", "nsswitch.conf", "passwd", "ssl",
+)  # fmt: skip
+"""Of the machine's own /etc: the rest of an image's is made here."""
 MASKED = ("acpi", "asound", "kcore", "keys", "latency_stats", "sched_debug", "scsi", "timer_list", "timer_stats")
 READ_ONLY = ("bus", "fs", "irq", "sys", "sysrq-trigger")
 """Of /proc, unless an engine is told `systempaths=unconfined`."""
@@ -30,26 +37,59 @@ class Bundle:
 
     place: Path
     has_flags: bool = True
+    cwd: str = STATE
+    tini: Path | None = None
 
     def run(self, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
         """Run ``words`` in it, to the end."""
-        for folder in ("rootfs", "state"):
+        self._prepare(words, environment)
+        return self._runc("run", "--bundle", self.place, self.place.name)
+
+    @contextmanager
+    def running(self, *words: str, **environment: str) -> Generator["subprocess.Popen[str]"]:
+        """Run ``words`` in it meanwhile."""
+        self._prepare(words, environment)
+        command = [oci.runc(), "--root", self.place / "runc", "run", "--bundle", self.place, self.place.name]
+        with (self.place / "log").open("w") as log:
+            process = subprocess.Popen(command, stdout=log, stderr=log, text=True)
+        try:
+            yield process
+        finally:
+            self.kill("KILL")
+            process.wait(60)
+
+    def exec(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """As `docker exec`: further words in a container that runs."""
+        return self._runc("exec", self.place.name, *words)
+
+    def kill(self, name: str) -> None:
+        """As `docker kill`: a signal for its first process."""
+        self._runc("kill", self.place.name, name)
+
+    def _runc(self, *words: "str | Path") -> subprocess.CompletedProcess[str]:
+        command = [oci.runc(), "--root", self.place / "runc", *words]
+        return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+    def _prepare(self, words: tuple[str, ...], environment: dict[str, str]) -> None:
+        for folder in ("rootfs", "state", "secrets"):
             (self.place / folder).mkdir(exist_ok=True)
         subprocess.run(["chown", str(USER), self.place / "state"], check=True)
         (self.place / "config.json").write_text(json.dumps(self._config(words, environment)))
-        command = [oci.runc(), "--root", self.place / "runc", "run", "--bundle", self.place, self.place.name]
-        return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
     def _config(self, words: tuple[str, ...], environment: dict[str, str]) -> dict[str, Any]:
-        variables = {"PATH": f"{sys.prefix}/bin:/usr/bin:/bin", "PYTHONPATH": f"{ROOT / 'src'}", "HOME": "/nonexistent"}
-        variables |= {"GRISTMILL_STORE__PATH": STATE, "GRISTMILL_CONFIG_FOLDER": STATE} | environment
+        variables = {
+            "PATH": f"{HOME}/bin:{sys.prefix}/bin:/usr/bin:/bin",
+            "PYTHONPATH": f"{ROOT / 'src'}",
+            "HOME": "/nonexistent",
+        }
+        variables |= environment
         return {
             "ociVersion": "1.0.2",
             "process": {
                 "user": {"uid": USER, "gid": USER},
                 "args": list(words),
                 "env": [f"{name}={value}" for name, value in variables.items()],
-                "cwd": STATE,
+                "cwd": self.cwd,
                 "capabilities": {"bounding": [f"CAP_{name}" for name in CAPABILITIES]},
             },
             "root": {"path": "rootfs", "readonly": True},
@@ -69,9 +109,33 @@ class Bundle:
             link = self.place / "rootfs" / name
             if not link.is_symlink():
                 link.symlink_to(f"usr/{name}")
-        for path in dict.fromkeys(("/usr", "/etc", sys.base_prefix, str(ROOT), str(Path(sys.prefix).resolve()))):
-            yield {"destination": path, "type": "bind", "source": path, "options": ["rbind", "ro"]}
-        yield {"destination": STATE, "type": "bind", "source": str(self.place / "state"), "options": ["rbind", "rw"]}
+        for path in dict.fromkeys(("/usr", sys.base_prefix, str(ROOT), str(Path(sys.prefix).resolve()))):
+            yield _bind(path, path)
+        for path in (Path("/etc", name) for name in ETC):
+            if path.exists():
+                yield _bind(path.resolve(), path)
+        yield _bind(DEPLOY / "container.toml", "/etc/gristmill/gristmill.toml")
+        yield _bind(DEPLOY / "entrypoint.sh", f"{HOME}/bin/gristmill")
+        yield _bind(Path(sys.executable).with_name("gristmill"), f"{HOME}/libexec/gristmill")
+        if self.tini is not None:
+            yield _bind(self.tini, f"{HOME}/bin/tini")
+        yield _bind(self.place / "secrets", "/run/secrets")
+        yield {**_bind(self.place / "state", STATE), "options": ["rbind", "rw"]}
+
+
+def tini() -> Path:
+    """The first process of the image, from the distribution's package as there; it is fetched if it is not here."""
+    folder = oci.HOME / "tini"
+    if not folder.exists():
+        with tempfile.TemporaryDirectory(dir=oci.HOME) as fresh:
+            unpack("tini", Path(fresh, "tini"))
+            with suppress(OSError):  # another worker was first
+                Path(fresh, "tini").rename(folder)
+    return folder / "usr" / "bin" / "tini"
+
+
+def _bind(source: "str | Path", destination: "str | Path") -> dict[str, Any]:
+    return {"destination": str(destination), "type": "bind", "source": str(source), "options": ["rbind", "ro"]}
 
 
 def _system() -> Iterator[dict[str, Any]]:

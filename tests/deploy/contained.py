@@ -11,15 +11,17 @@ import shutil
 import struct
 import subprocess
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from gristmill.sandbox.linux import filters, kernel, seccomp
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
 USER = 65_534
+ERRNO, KILL = 0x0005_0000, 0x8000_0000
+"""What a filter answers: an error, or death."""
 MASK = """
 for file in kcore keys timer_list; do [ -e /proc/$file ] && mount --bind /dev/null /proc/$file; done
 for folder in acpi scsi; do [ -d /proc/$folder ] && mount -t tmpfs -o ro tmpfs /proc/$folder; done
@@ -58,13 +60,21 @@ class Container:
             "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}",
             "HOME": "/nonexistent",
         }
-        return {**paths, "GRISTMILL_STORE__PATH": str(self.state), **more}
+        return {**paths, "GRISTMILL_STORE__PATH": str(self.state), "GRISTMILL_CONFIG_FOLDER": str(self.state), **more}
 
     def run(self, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
         """Run to the end."""
         return subprocess.run(
             self.command(*words), env=self.environment(**more), capture_output=True, text=True, timeout=60, check=False
         )  # fmt: skip
+
+
+def image(folder: Path, program: Path | None = None) -> str:
+    """The image's `gristmill` in ``folder``, laid out as there, with ours or another ``program`` behind it."""
+    for name, target in (("bin", DEPLOY / "entrypoint.sh"), ("libexec", program or Path(sys.executable).with_name("gristmill"))):
+        (folder / name).mkdir()
+        (folder / name / "gristmill").symlink_to(target)
+    return str(folder / "bin" / "gristmill")
 
 
 def can_contain() -> bool:
@@ -89,16 +99,16 @@ def _read_only(state: Path) -> list[str]:
     return [f"mount --bind {state} {state}", "mount -o remount,bind,ro /"]
 
 
-def refuse(profile: dict[str, Any]) -> bytes:
-    """The filter that an engine makes of a profile that allows everything but what it names."""
-    (rule,) = profile["syscalls"]
-    numbers = sorted(kernel.NUMBERS[name] for name in rule["names"] if name in kernel.NUMBERS)
+def refuse(names: Iterable[str], answer: int) -> bytes:
+    """A filter that allows everything but the calls of these names."""
+    numbers = sorted(kernel.NUMBERS[name] for name in names if name in kernel.NUMBERS)
     program = [(filters.LOAD, 0, 0, filters.NUMBER)]
     program += [(filters.EQUAL, len(numbers) - place, 0, number) for place, number in enumerate(numbers)]
-    program += [(filters.RETURN, 0, 0, filters.ALLOW), (filters.RETURN, 0, 0, 0x00050000 | rule["errnoRet"])]
+    program += [(filters.RETURN, 0, 0, filters.ALLOW), (filters.RETURN, 0, 0, answer)]
     return b"".join(struct.pack("<HBBI", *instruction) for instruction in program)
 
 
 if __name__ == "__main__":
-    seccomp.install(refuse(json.loads((DEPLOY / "seccomp.json").read_text())))
+    (rule,) = json.loads((DEPLOY / "seccomp.json").read_text())["syscalls"]
+    seccomp.install(refuse(rule["names"], ERRNO | rule["errnoRet"]))
     os.execvp(sys.argv[1], sys.argv[1:])

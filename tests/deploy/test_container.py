@@ -13,7 +13,7 @@ import pytest
 
 from gristmill.config import load_config
 from gristmill.sandbox.linux import kernel
-from tests.deploy.contained import DEPLOY, ROOT, USER, Container, can_contain
+from tests.deploy.contained import DEPLOY, ROOT, USER, Container, can_contain, image
 
 needs_root = pytest.mark.skipif(not can_contain(), reason="needs root, to put a container's mounts around a program")
 DOCKERFILE = (DEPLOY / "Dockerfile").read_text()
@@ -35,7 +35,7 @@ def container() -> Generator[Callable[..., Container]]:
 
 
 def run_entry(container: Container, *words: str, **more: str) -> "subprocess.CompletedProcess[str]":
-    return container.run(str(DEPLOY / "entrypoint.sh"), *words, GRISTMILL_CONFIG_FOLDER=str(container.state), **more)
+    return container.run(image(container.state.parent), *words, **more)
 
 
 def test_the_linter_of_dockerfiles_objects_to_nothing() -> None:
@@ -107,10 +107,9 @@ def test_without_them_the_images_own_configuration_takes_the_weaker_level_and_sa
     place = container(has_flags=False)
     # The lines of the image's configuration, but for the address and where state lives.
     words = ("serve", "--http", "--host", "127.0.0.1", "--port", "0")
-    environment = place.environment(GRISTMILL_SANDBOX__ISOLATION="auto", GRISTMILL_CONFIG_FOLDER=str(place.state))
-    process = subprocess.Popen(
-        place.command(str(DEPLOY / "entrypoint.sh"), *words), env=environment, stderr=subprocess.PIPE, text=True
-    )
+    environment = place.environment(GRISTMILL_SANDBOX__ISOLATION="auto")
+    command = place.command(image(place.state.parent), *words)
+    process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     try:
         url = process.stderr.readline().split()[-1]
@@ -128,21 +127,15 @@ def test_without_them_the_images_own_configuration_takes_the_weaker_level_and_sa
 
 
 def test_secrets_come_from_files_and_only_those_with_the_name_of_a_variable(tmp_path: Path) -> None:
-    secrets, programs = tmp_path / "secrets", tmp_path / "bin"
+    secrets, program = tmp_path / "secrets", tmp_path / "program"
     secrets.mkdir()
-    programs.mkdir()
     for name, text in {"PGPASSWORD": "p$(id)'\"\n", "lower": "x", "9LIVES": "x", "A-B": "x"}.items():
         (secrets / name).write_text(text)
-    (programs / "gristmill").write_text('#!/bin/sh\nenv\necho arguments: "$@"\n')
-    (programs / "gristmill").chmod(0o755)
-    environment = {
-        "PATH": f"{programs}:/usr/bin:/bin",
-        "GRISTMILL_SECRETS": str(secrets),
-        "GRISTMILL_CONFIG_FOLDER": str(tmp_path),
-    }
-    done = subprocess.run(
-        [DEPLOY / "entrypoint.sh", "serve", "--http"], env=environment, capture_output=True, text=True, check=True
-    )
+    program.write_text('#!/bin/sh\nenv\necho arguments: "$@"\n')
+    program.chmod(0o755)
+    environment = {"PATH": "/usr/bin:/bin", "GRISTMILL_SECRETS": str(secrets), "GRISTMILL_CONFIG_FOLDER": str(tmp_path)}
+    words = [image(tmp_path, program), "serve", "--http"]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=True)
     lines = done.stdout.splitlines()
     assert "PGPASSWORD=p$(id)'\"" in lines
     assert "arguments: serve --http" in lines

@@ -1,5 +1,6 @@
 """The manifests: valid by the schemas of Kubernetes, and what they promise to each other is kept."""
 
+import base64
 import re
 import shutil
 import subprocess
@@ -16,6 +17,7 @@ from gristmill.errors import Refused
 from gristmill.ledger.metrics import METRICS
 from gristmill.serve.cli.serve import TOKEN_VARIABLE
 from gristmill.serve.http.wall import Wall
+from tests.deploy import runbook
 from tests.deploy.contained import DEPLOY
 
 HERE = DEPLOY / "kubernetes"
@@ -42,30 +44,129 @@ def validate(document: dict[str, Any]) -> None:
     kubernetes_validate.validate(document, VERSION, strict=True)  # pyright: ignore[reportUnknownMemberType]
 
 
-@pytest.mark.parametrize("name", [name for name in [*RESOURCES, "secret.example.yaml"] if name != "deployment.yaml"])
+def built(folder: Path) -> list[dict[str, Any]]:
+    """What kustomize makes of ``folder``."""
+    if (kubectl := shutil.which("kubectl")) is None:
+        pytest.skip("kubectl is not installed here: each resource was validated by itself")
+    made = subprocess.run([kubectl, "kustomize", str(folder)], capture_output=True, text=True, timeout=60, check=True)
+    return documents(made.stdout)
+
+
+def selectors(found: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """By kind, the labels of the pods that a document speaks of."""
+    specs = {document["kind"]: document["spec"] for document in found if "spec" in document}
+    return {
+        "Deployment": specs["Deployment"]["selector"]["matchLabels"],
+        "Service": specs["Service"]["selector"],
+        "PodDisruptionBudget": specs["PodDisruptionBudget"]["selector"]["matchLabels"],
+        "NetworkPolicy": specs["NetworkPolicy"]["podSelector"]["matchLabels"],
+    } | {
+        f"spread {number}": one["labelSelector"]["matchLabels"]
+        for number, one in enumerate(specs["Deployment"]["template"]["spec"]["topologySpreadConstraints"])
+    }
+
+
+@pytest.mark.parametrize("name", [*RESOURCES, "secret.example.yaml"])
 def test_each_resource_is_valid(name: str) -> None:
-    document = read(f"base/{name}")
-    if document["kind"] == "PodDisruptionBudget":
-        document["spec"]["selector"] = {}  # kustomize writes it
-    validate(document)
+    validate(read(f"base/{name}"))
 
 
 @pytest.mark.parametrize("overlay", ["base", "landlock", "monitoring"])
 def test_what_kustomize_makes_of_them_is_valid(overlay: str) -> None:
-    if (kubectl := shutil.which("kubectl")) is None:
-        pytest.skip("kubectl is not installed here: each resource was validated by itself")
-    made = subprocess.run([kubectl, "kustomize", str(HERE / overlay)], capture_output=True, text=True, timeout=60, check=True)
-    found = documents(made.stdout)
+    found = built(HERE / overlay)
     for document in found:
-        if document["kind"] != "ServiceMonitor":
+        if not document["apiVersion"].startswith("monitoring.coreos.com/"):
             validate(document)
-    assert len(found) == (1 if overlay == "monitoring" else len(RESOURCES) + 1)
+    assert len(found) == (2 if overlay == "monitoring" else len(RESOURCES) + 1)
     if overlay == "landlock":
         (pod,) = [one["spec"]["template"]["spec"] for one in found if one["kind"] == "Deployment"]
         assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
         assert {"name": "GRISTMILL_SANDBOX__ISOLATION", "value": "landlock"} in pod["containers"][0]["env"]
         assert "procMount" not in pod["containers"][0]["securityContext"]
         assert "hostUsers" not in pod
+
+
+def speaks_of_its_pods(found: list[dict[str, Any]]) -> None:
+    (labels,) = [one["spec"]["template"]["metadata"]["labels"] for one in found if one["kind"] == "Deployment"]
+    asked = selectors(found)
+    assert asked == dict.fromkeys(asked, asked["Deployment"])
+    assert labels.items() >= asked["Deployment"].items() != set[Any]()
+
+
+def test_every_selector_finds_the_pods() -> None:
+    speaks_of_its_pods([read(f"base/{name}") for name in RESOURCES])
+
+
+@pytest.mark.parametrize("overlay", ["base", "landlock"])
+def test_every_selector_finds_the_pods_after_kustomize_too(overlay: str) -> None:
+    found = built(HERE / overlay)
+    speaks_of_its_pods(found)
+    (service,) = [one for one in found if one["kind"] == "Service"]
+    wanted = read("monitoring/servicemonitor.yaml")["spec"]["selector"]["matchLabels"]
+    assert service["metadata"]["labels"].items() >= wanted.items() != set[Any]()
+
+
+def test_how_many_pods_there_are_is_the_autoscalers_alone() -> None:
+    assert "replicas" not in read("base/deployment.yaml")["spec"]
+    assert read("base/autoscaler.yaml")["spec"]["minReplicas"] > read("base/disruption.yaml")["spec"]["minAvailable"]
+
+
+def test_the_operator_gets_the_same_alerts_as_compose() -> None:
+    (rules,) = documents((DEPLOY / "prometheus" / "rules.yml").read_text())
+    assert read("monitoring/rules.yaml")["spec"] == rules
+    assert set(read("monitoring/kustomization.yaml")["resources"]) == {"servicemonitor.yaml", "rules.yaml"}
+
+
+def test_the_runbooks_folder_says_where_the_image_is_and_which(tmp_path: Path) -> None:
+    (text,) = re.findall(r"<<'END'\n(.*?)^END", runbook.block("newTag"), re.MULTILINE | re.DOTALL)
+    (tmp_path / "mill").mkdir()
+    (tmp_path / "mill" / "kustomization.yaml").write_text(text)
+    shutil.copytree(DEPLOY, tmp_path / "deploy", ignore=shutil.ignore_patterns("secrets"))
+    (deployment,) = [one for one in built(tmp_path / "mill") if one["kind"] == "Deployment"]
+    assert deployment["spec"]["template"]["spec"]["containers"][0]["image"] == "REGISTRY/gristmill:0.1.0"
+
+
+def test_the_runbook_makes_the_secrets_that_pods_and_the_operator_ask_for(tmp_path: Path) -> None:
+    (endpoint,) = read("monitoring/servicemonitor.yaml")["spec"]["endpoints"]
+    asked = endpoint["authorization"]["credentials"]
+    # As an operator's secret is put into a header, no newline may be in it.
+    kubectl = """
+case "$*" in
+    *"exec deploy/gristmill -- gristmill tokens create"*) echo gm_token ;;
+    *"create secret generic"*"--from-file=token") printf %s "$*:"; od -An -c token ;;
+    *"create secret generic"*) echo "$*" ;;
+esac
+"""
+    made = runbook.run(runbook.block("gristmill-metrics"), tmp_path, {"kubectl": kubectl})
+    assert f"create secret generic {asked['name']} --from-file={asked['key']}:" in made
+    assert made.split(":")[1].split() == [*"gm_token"]
+    first = runbook.run(
+        runbook.block("GRISTMILL_TOKEN").replace("docker", "true"), tmp_path, {"kubectl": kubectl, "openssl": "echo 0123"}
+    )
+    assert POD["volumes"][1]["secret"]["secretName"] == "gristmill"
+    assert all(f"--from-file={name}" in first for name in read("base/secret.example.yaml")["stringData"])
+
+
+def test_a_secret_is_backed_up_and_put_back_as_it_was(tmp_path: Path) -> None:
+    if (kubectl := shutil.which("kubectl")) is None:
+        pytest.skip("kubectl is not installed here")
+    values = {"DATABASE_URL": "postgresql://mill:a=b c@db.example.com/mill?sslmode=require", "GRISTMILL_KEY": "ab" * 32}
+    for name, text in values.items():
+        (tmp_path / name).write_text(f"{text}\n")
+    (get,) = [line for line in runbook.block("base64decode").splitlines() if "base64decode" in line]
+    (create,) = [line for line in runbook.block("--from-env-file").splitlines() if "--from-env-file" in line]
+    # There is no cluster: what would be got of it is made instead, and what would be applied is shown.
+    files = " ".join(f"--from-file={name}" for name in values)
+    get = get.replace("get secret gristmill", f"create secret generic gristmill {files} --dry-run=client")
+    lines = f"day=d\n{get}\n{create.partition(' | ')[0]}".replace("/keys/gristmill", ".")
+    secret = yaml.safe_load(runbook.run(lines, tmp_path, {"kubectl": f'exec {kubectl} "$@"'}))
+    assert {name: base64.b64decode(text).decode() for name, text in secret["data"].items()} == values
+
+
+def test_pods_get_out_to_what_the_runbook_names_wherever_it_is() -> None:
+    rules = read("base/network.yaml")["spec"]["egress"]
+    anywhere = {port["port"] for rule in rules if "to" not in rule for port in rule["ports"]}
+    assert anywhere == {443, 4318, 5432}
 
 
 def test_a_misspelt_field_would_be_found() -> None:

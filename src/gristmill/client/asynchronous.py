@@ -12,7 +12,7 @@ from urllib.parse import quote
 import httpx2 as httpx
 
 from gristmill.client.answers import error_of, outcome_of
-from gristmill.errors import Error, UpstreamUnavailable
+from gristmill.errors import Error, Refused, UpstreamUnavailable
 from gristmill.model import Json, Outcome
 
 URL = "http://127.0.0.1:8030"
@@ -109,11 +109,11 @@ class AsyncClient:
 
     async def upload(self, session: str, path: str, content: bytes) -> dict[str, Any]:
         """Put a file into a session's workspace."""
-        return json.loads(await self.request("PUT", f"/sessions/{_part(session)}/files/{quote(path)}", content=content))
+        return json.loads(await self.request("PUT", _file(session, path), content=content))
 
     async def download(self, session: str, path: str) -> bytes:
         """A file of a session's workspace."""
-        return await self.request("GET", f"/sessions/{_part(session)}/files/{quote(path)}")
+        return await self.request("GET", _file(session, path))
 
     async def approvals(self) -> list[dict[str, Any]]:
         """Plans that wait for a person."""
@@ -162,11 +162,11 @@ class AsyncClient:
         async with self._client.stream("GET", f"/executions/{_part(execution)}/events", headers=headers) as answer:
             if answer.status_code != 200:
                 raise error_of(answer.status_code, await answer.aread())
-            async for line in answer.aiter_lines():
-                name, _, value = line.partition(": ")
-                if name == "id":
+            async for line in _lines(answer):
+                name, _, value = line.partition(b": ")
+                if name == b"id":
                     number = int(value)
-                elif name == "data":
+                elif name == b"data":
                     yield number, json.loads(value)
 
     async def _wait(self, tries: int, reason: Exception | None, seconds: float = 0.0) -> None:
@@ -177,7 +177,22 @@ class AsyncClient:
 
 
 def _part(text: str) -> str:
+    if text in ("", ".", ".."):
+        raise Refused(f"{text!r} is no name", rule="client.path")  # in an address it would lead elsewhere
     return quote(text, safe="")
+
+
+def _file(session: str, path: str) -> str:
+    return f"/sessions/{_part(session)}/files/{'/'.join(_part(part) for part in path.split('/'))}"
+
+
+async def _lines(answer: httpx.Response) -> AsyncGenerator[bytes]:
+    """Lines as the protocol of events has them: text may hold characters that Python takes for ends of lines."""
+    rest = b""
+    async for chunk in answer.aiter_bytes():
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            yield line.removesuffix(b"\r")
 
 
 def _unreachable(error: Exception | None) -> UpstreamUnavailable:

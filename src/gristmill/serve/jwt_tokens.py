@@ -11,14 +11,16 @@ import httpx2 as httpx
 import jwt
 
 from gristmill.config_serve import JwtConfig, Scope
-from gristmill.errors import ConfigError, StoreUnavailable, Unauthorized
-from gristmill.serve.auth import NAME, SCOPES, Principal
+from gristmill.errors import ConfigError, Unauthorized, UpstreamUnavailable
+from gristmill.serve.auth import LOCAL, NAME, SCOPES, Principal
 
 FETCH_SECONDS, FETCH_BYTES = 5.0, 262_144
 KEYS_SECONDS = 600.0
 """How long fetched keys are used."""
+STALE_SECONDS = 86_400.0
+"""How long they are used when the provider does not answer: its outage is not to be ours."""
 AGAIN_SECONDS = 10.0
-"""How soon, at the earliest, an unknown key id makes us fetch again: strangers choose key ids."""
+"""How soon, at the earliest, an unknown key id makes us fetch again, since strangers choose key ids; and how soon after a failure."""
 LEEWAY = 30.0
 
 
@@ -34,14 +36,16 @@ class JwtVerifier:
         self._client = client or httpx.AsyncClient(timeout=FETCH_SECONDS, follow_redirects=False)
         self._keys: dict[str, Any] = {}
         self._fetched = float("-inf")
-        self._fetching = asyncio.Lock()  # one fetch at a time, however many tokens wait for a key
+        self._fetching: asyncio.Task[None] | None = None
+        self._failed: UpstreamUnavailable | None = None
+        self._failed_at = 0.0
 
     async def verify(self, text: str) -> Principal:
         """Whose token this is.
 
         Raises:
             Unauthorized: it is not signed by the issuer for us, has expired, or names no tenant.
-            StoreUnavailable: the issuer's keys cannot be had.
+            UpstreamUnavailable: the issuer's keys cannot be had.
         """
         try:
             key = await self._key(str(jwt.get_unverified_header(text).get("kid", "")))
@@ -55,12 +59,18 @@ class JwtVerifier:
 
     async def close(self) -> None:
         """End the connections for keys."""
+        if self._fetching is not None:
+            self._fetching.cancel()
+            await asyncio.gather(self._fetching, return_exceptions=True)
         await self._client.aclose()
 
     def _principal(self, claims: dict[str, Any]) -> Principal:
         subject, tenant = str(claims["sub"]), str(claims.get(self._config.tenant_claim, ""))
         if not NAME.fullmatch(tenant):
             raise Unauthorized(f"this token names no tenant in its claim {self._config.tenant_claim!r}")
+        if tenant == LOCAL:
+            # Its admins are the operators of the whole service: that is not for an identity provider to give.
+            raise Unauthorized(f"the tenant {LOCAL!r} is for tokens of `gristmill tokens create` only")
         if not subject.isprintable() or len(subject) > 100 or "@" in tenant:
             raise Unauthorized("this token's subject is no name")
         listed = claims.get(self._config.scope_claim, ())
@@ -70,26 +80,45 @@ class JwtVerifier:
         return Principal(name=f"jwt:{subject}", tenant=tenant, scopes=scopes)
 
     async def _key(self, kid: str) -> Any:
-        async with self._fetching:
-            age = self._clock() - self._fetched
-            if age > KEYS_SECONDS or (kid not in self._keys and age > AGAIN_SECONDS):
-                self._keys = await self._fetch()
-                self._fetched = self._clock()
+        known, age = self._keys.get(kid), self._clock() - self._fetched
+        if known is not None and age <= KEYS_SECONDS:
+            return known
+        try:
+            if age > AGAIN_SECONDS:
+                await self._refresh()
+        except UpstreamUnavailable:
+            if known is None or age > STALE_SECONDS:
+                raise
         if kid not in self._keys:
             raise Unauthorized("this token is signed with a key that its issuer does not publish")
         return self._keys[kid]
 
-    async def _fetch(self) -> dict[str, Any]:
-        url = self._config.jwks_url
-        if not url:
-            found = await self._get(f"{self._config.issuer.rstrip('/')}/.well-known/openid-configuration")
-            url = str(found.get("jwks_uri", ""))
-            _checked_url(url)
+    async def _refresh(self) -> None:
+        """Fetch the keys: once, however many tokens wait for it, and not again at once when that failed."""
+        if self._failed is not None and self._clock() - self._failed_at <= AGAIN_SECONDS:
+            raise self._failed
+        if self._fetching is None or self._fetching.done():
+            self._fetching = asyncio.create_task(self._fetch())
+            self._fetching.add_done_callback(lambda done: done.cancelled() or done.exception())  # whoever waited may have left
+        await asyncio.shield(self._fetching)
+
+    async def _fetch(self) -> None:
         try:
+            url = self._config.jwks_url or await self._discovered()
             keys = jwt.PyJWKSet.from_dict(await self._get(url)).keys
         except jwt.PyJWTError as error:
-            raise StoreUnavailable(f"the keys of {self._config.issuer} cannot be used: {error}") from None
-        return {str(key.key_id or ""): key for key in keys}
+            raise self._remember(f"cannot be used: {error}") from None
+        self._keys = {str(key.key_id or ""): key for key in keys}
+        self._fetched, self._failed = self._clock(), None
+
+    async def _discovered(self) -> str:
+        found = await self._get(f"{self._config.issuer.rstrip('/')}/.well-known/openid-configuration")
+        url = str(found.get("jwks_uri", ""))
+        try:
+            _checked_url(url)
+        except ConfigError:
+            raise self._remember("are at no https address") from None
+        return url
 
     async def _get(self, url: str) -> dict[str, Any]:
         body = b""
@@ -99,10 +128,17 @@ class JwtVerifier:
                 async for chunk in answer.aiter_bytes():
                     body += chunk
                     if len(body) > FETCH_BYTES:
-                        raise StoreUnavailable(f"{url} answers with more than {FETCH_BYTES:,} bytes")
-            return cast("dict[str, Any]", json.loads(body))
-        except (httpx.HTTPError, TimeoutError, ValueError) as error:
-            raise StoreUnavailable(f"the keys of {self._config.issuer} cannot be fetched: {type(error).__name__}") from None
+                        raise self._remember(f"come with more than {FETCH_BYTES:,} bytes")
+            found = json.loads(body)
+        except (httpx.HTTPError, TimeoutError, ValueError, RecursionError) as error:
+            raise self._remember(f"cannot be fetched: {type(error).__name__}") from None
+        if not isinstance(found, dict):
+            raise self._remember("come in a form that is none")
+        return cast("dict[str, Any]", found)
+
+    def _remember(self, what: str) -> UpstreamUnavailable:
+        self._failed, self._failed_at = UpstreamUnavailable(f"the keys of the identity provider {what}"), self._clock()
+        return self._failed
 
 
 def _checked_url(url: str) -> None:

@@ -219,8 +219,8 @@ def _checked_name(name: str | None) -> str:
     if name is None:
         return f"s-{uuid.uuid4().hex}"
     folder_name(name)
-    if name.startswith("~"):
-        raise Refused("a session's name does not begin with '~'", rule="session.name")
+    if name.startswith("~") or "/" in name:
+        raise Refused("a session's name does not begin with '~' and has no '/'", rule="session.name")
     return name
 
 

@@ -37,6 +37,40 @@ def test_the_client_streams_to_the_outcome(service: Service) -> None:
     assert (events[0]["text"], events[1]["outcome"]["result"], outcome.result) == ("hello\n", 42, 49)
 
 
+@pytest.mark.parametrize("char", ["\u2028", "\u2029", "\x85", "\x0b", "\x1c", "\r", "\U0001f600"])
+def test_any_character_may_stand_in_what_is_streamed(service: Service, char: str) -> None:
+    with Client(service.url, token=service.tokens["ann"]) as client:
+        events = list(client.stream(f"print({f'a{char}b'!r})\n{f'c{char}d'!r}"))
+    assert events[-1]["outcome"]["result"] == f"c{char}d"
+    assert "".join(event["text"] for event in events[:-1]).startswith("a")
+
+
+@pytest.mark.parametrize("path", ["../../../audit", "a/../../b", "./x", "a//b", ".."])
+def test_a_path_never_leads_out_of_the_files(service: Service, path: str) -> None:
+    with Client(service.url, token=service.tokens["reader"]) as client:
+        with pytest.raises(Refused, match="is no name"):
+            client.download("q", path)
+        with pytest.raises(Refused, match="is no name"):
+            client.upload("..", path, b"")
+
+
+def test_a_session_is_the_same_by_its_name_and_by_its_id(service: Service) -> None:
+    name = "5f0c0e0e-8c2a-4d63-9b0e-3d5a2d0c9a11"  # of the form of an id, and none
+    with Client(service.url, token=service.tokens["ann"]) as client:
+        for session in ("by either", name):
+            client.execute("x = 6", session=session)
+            id_ = client.get(f"/sessions/{session}")["id"]
+            assert client.execute("x * 7", session=id_).result == 42
+            client.upload(id_, "a.txt", b"kept")
+            assert client.execute("open('a.txt').read()", session=session).result == "kept"
+        assert [one["name"] for one in client.get("/sessions")].count(id_) == 0
+
+
+def test_a_name_that_no_address_can_hold_is_refused(service: Service) -> None:
+    with Client(service.url, token=service.tokens["ann"]) as client:
+        assert "has no '/'" in str(client.execute("1", session="a/b").error)
+
+
 def test_the_client_raises_what_the_library_raises(service: Service) -> None:
     with Client(service.url, token=service.tokens["ann"]) as client:
         with pytest.raises(UnknownSession):

@@ -12,9 +12,9 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from jwt.algorithms import ECAlgorithm
 
 from gristmill.config_serve import JwtConfig
-from gristmill.errors import ConfigError, StoreUnavailable, Unauthorized
+from gristmill.errors import ConfigError, Unauthorized, UpstreamUnavailable
 from gristmill.serve.auth import Principal
-from gristmill.serve.jwt_tokens import JwtVerifier
+from gristmill.serve.jwt_tokens import AGAIN_SECONDS, KEYS_SECONDS, STALE_SECONDS, JwtVerifier
 
 KEY = ec.generate_private_key(ec.SECP256R1())
 OTHER = ec.generate_private_key(ec.SECP256R1())
@@ -40,6 +40,10 @@ class Provider:
         self.asked: list[str] = []
         self.keys = [public(KEY)]
         self._body, self._status = body, status
+
+    def fails(self) -> None:
+        """From now on it is out of order."""
+        self._status = 503
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
         self.asked.append(request.url.path)
@@ -115,11 +119,58 @@ def test_a_new_key_is_fetched_but_strangers_cannot_make_us_ask_often() -> None:
 
 
 @pytest.mark.parametrize(
-    "provider", [Provider(body=b" " * 300_000), Provider(body=b"nonsense"), Provider(status=500), Provider(status=302)]
-)
+    "provider",
+    [
+        Provider(body=b" " * 300_000), Provider(body=b"nonsense"), Provider(status=500), Provider(status=302), Provider(body=b"[]"),
+        Provider(body=b"{}"), Provider(body=b'{"jwks_uri": "http://inside.example"}'), Provider(body=b"[" * 100_000),
+    ],
+)  # fmt: skip
 def test_keys_that_cannot_be_had_let_nobody_in(provider: Provider) -> None:
-    with pytest.raises((StoreUnavailable, Unauthorized)):
+    with pytest.raises(UpstreamUnavailable) as failed:
         verify(token(), provider=provider)
+    assert "example" not in failed.value.message  # whoever asks learns no address
+
+
+@pytest.mark.requirement("T42")
+def test_nobody_becomes_the_operator_by_a_claim() -> None:
+    with pytest.raises(Unauthorized, match="local"):
+        verify(token(tenant="local", scope="gristmill:admin"))
+
+
+def test_known_keys_are_used_while_the_provider_is_away_but_not_for_ever() -> None:
+    now, provider = [0.0], Provider()
+
+    async def run() -> None:
+        client = httpx.AsyncClient(transport=httpx.MockTransport(provider))
+        verifier = JwtVerifier(JwtConfig(issuer=ISSUER), client, lambda: now[0])
+        await verifier.verify(token())
+        provider.fails()
+        now[0] = KEYS_SECONDS + 1
+        for _ in range(5):
+            await verifier.verify(token())
+        asked = len(provider.asked)
+        now[0] += AGAIN_SECONDS + 1
+        await verifier.verify(token())
+        assert len(provider.asked) == asked + 1  # once, and not again at once
+        now[0] = STALE_SECONDS + 1
+        with pytest.raises(UpstreamUnavailable):
+            await verifier.verify(token())
+        await verifier.close()
+
+    asyncio.run(run())
+
+
+def test_however_many_wait_for_keys_they_are_fetched_once() -> None:
+    provider = Provider()
+
+    async def run() -> list[Principal]:
+        verifier = JwtVerifier(JwtConfig(issuer=ISSUER), httpx.AsyncClient(transport=httpx.MockTransport(provider)))
+        found = await asyncio.gather(*(verifier.verify(token()) for _ in range(50)))
+        await verifier.close()
+        return found
+
+    assert len(asyncio.run(run())) == 50
+    assert provider.asked.count("/keys") == 1
 
 
 @pytest.mark.parametrize("url", ["http://login.example.com", "file:///etc/passwd", "ftp://x", "login.example.com"])

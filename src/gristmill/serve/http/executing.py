@@ -13,6 +13,7 @@ from gristmill.serve.http.door import Door
 from gristmill.serve.http.lanes import Ticket
 from gristmill.serve.http.logs import say
 from gristmill.serve.http.runs import Run
+from gristmill.serve.http.session_ids import session_of_id
 from gristmill.serve.http.shapes import ExecuteRequest
 
 NOT_RUN = ("sandbox.unavailable", "store")
@@ -29,6 +30,9 @@ async def begin(door: Door, who: Principal, asked: ExecuteRequest, *, key: str |
         Busy: too many of this tenant are waiting.
         Conflict: the key belongs to another request.
     """
+    if asked.session is not None and (known := await session_of_id(door, asked.session, who.tenant, who.caller)) is not None:
+        asked = asked.model_copy(update={"session": known.name})
+    # From here on nothing waits: of two requests with the same key the second finds the first.
     fingerprint = hashlib.sha256(asked.model_dump_json().encode()).hexdigest() if key is not None else None
     id_ = uuid.uuid4().hex if key is None else hashlib.sha256("\0".join((who.tenant, who.caller, key)).encode()).hexdigest()[:32]
     if key is not None and (found := door.runs.peek(id_)) is not None:

@@ -1,6 +1,5 @@
 """``/sessions``: those of whoever asks; those of his tenant, if he is its admin."""
 
-import uuid
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Response
@@ -8,6 +7,7 @@ from fastapi import APIRouter, Path, Query, Response
 from gristmill.errors import UnknownSession
 from gristmill.serve.auth import Principal
 from gristmill.serve.http.door import Door
+from gristmill.serve.http.session_ids import session_of_id
 from gristmill.serve.http.shapes import SessionAsked, SessionView
 from gristmill.serve.http.who import EXECUTE, SEE
 from gristmill.session.sessions import SessionRecord
@@ -21,10 +21,10 @@ async def find_session(door: Door, who: Principal, name: str) -> SessionRecord:
     Raises:
         UnknownSession: it is not, or there is none; a stranger cannot tell which.
     """
-    sessions, owner = door.runtime.keeping.sessions, None if "admin" in who.scopes else who.caller
-    if _is_handle(name):
-        return await sessions.get(name, who.tenant, owner)
-    for record in await sessions.list(who.tenant, owner):
+    owner = None if "admin" in who.scopes else who.caller
+    if (found := await session_of_id(door, name, who.tenant, owner)) is not None:
+        return found
+    for record in await door.runtime.keeping.sessions.list(who.tenant, owner):
         if record.name == name:
             return record
     raise UnknownSession(f"there is no session {name[:80]!r} of yours, or it has expired")
@@ -61,10 +61,3 @@ def _view(record: SessionRecord) -> SessionView:
     return SessionView(
         id=record.handle, name=record.name, caller=record.caller, created=record.created, used=record.used, expires=record.expires
     )
-
-
-def _is_handle(text: str) -> bool:
-    try:
-        return str(uuid.UUID(text)) == text
-    except ValueError:
-        return False

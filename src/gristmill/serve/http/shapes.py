@@ -27,7 +27,7 @@ class AskedLimits(_In):
     cpu_percent: int | None = Field(default=None, ge=1, le=10_000)
     memory_mb: int | None = Field(default=None, ge=16, le=1_048_576)
     processes: int | None = Field(default=None, ge=1, le=32_768)
-    open_files: int | None = Field(default=None, ge=16, le=65_536)
+    open_files: int | None = Field(default=None, ge=32, le=65_536)
     workspace_mb: int | None = Field(default=None, ge=1, le=1_048_576)
     workspace_files: int | None = Field(default=None, ge=10, le=10_000_000)
     file_mb: int | None = Field(default=None, ge=1, le=1_048_576)
