@@ -1,4 +1,6 @@
 #!/bin/sh
+# The `gristmill` of the image, for the service and for `docker exec` alike; the program itself lies in libexec.
+#
 # Secrets come as files (compose and Kubernetes mount them), references in the configuration name variables: each file becomes the
 # variable of its name, such as /run/secrets/PGPASSWORD. Nothing is printed, and nothing reaches the sandbox, whose environment is empty.
 set -eu
@@ -14,6 +16,6 @@ for file in "${GRISTMILL_SECRETS:-/run/secrets}"/*; do
     fi
 done
 
-# The word after `gristmill`; the configuration is named by whoever starts us, or is the image's own.
+# The configuration is found where one stands. Paths in the words that follow are therefore absolute.
 cd "${GRISTMILL_CONFIG_FOLDER:-/etc/gristmill}"
-exec gristmill "$@"
+exec "${0%/*}/../libexec/gristmill" "$@"

@@ -30,9 +30,10 @@ def quantile(share: float, metric: str, by: str = "") -> str:
     return f"histogram_quantile({share}, sum by (le{by}) (rate({metric}_bucket{WINDOW})))"
 
 
-def part(metric: str, which: str) -> str:
-    """What share of a counter's growth has these labels."""
-    return f"sum(rate({metric}{{{which}}}{WINDOW})) / sum(rate({metric}{WINDOW}))"
+def part(metric: str, which: str, *, of: str = "") -> str:
+    """What share of a counter's growth (of its series ``of``, if said) has these labels; 0 where it did not grow."""
+    some = f"sum(rate({metric}{{{', '.join(filter(None, (which, of)))}}}{WINDOW}))"
+    return f"({some} or vector(0)) / (sum(rate({metric}{f'{{{of}}}' if of else ''}{WINDOW})) > 0) or vector(0)"
 
 
 ROWS: dict[str, tuple[Panel, ...]] = {
@@ -40,7 +41,7 @@ ROWS: dict[str, tuple[Panel, ...]] = {
         Panel(title="Executions per second", unit="ops", is_number=True,
               queries=((f"sum(rate(code_executions_total{WINDOW}))", "now"),)),
         Panel(title="Requests that fail for reasons of ours", unit="percentunit", is_number=True,
-              queries=((part("http_requests_total", 'status=~"5.."'), "now"),)),
+              queries=((part("http_requests_total", 'status=~"5.."', of='route!~".*/(health|ready|metrics)"'), "now"),)),
         Panel(title="Places taken", unit="percentunit", is_number=True,
               queries=(('sum(sandbox_pool_children{state="busy"}) / sum(sandbox_pool_size{kind="concurrency"})', "now"),)),
         Panel(title="Tokens saved since the start", unit="short", is_number=True,

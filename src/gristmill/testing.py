@@ -79,6 +79,7 @@ class FakePool:
     """Leases fakes; ``opened`` lists the sandboxes that were opened for sessions."""
 
     isolation: Isolation = "namespaces"
+    problem: str | None = None
 
     def __init__(self, answer: Answer = succeed, *, memory_mb: float = 1.0, program: Program | None = None) -> None:
         self._answer, self._memory_mb, self._program = answer, memory_mb, program

@@ -3,16 +3,14 @@
 import json
 import subprocess
 import sys
-import tempfile
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tests.deploy.contained import DEPLOY, ROOT
 from tests.servers import oci
-from tests.servers.debian import unpack
 
 USER = 10_001
 STATE = "/var/lib/gristmill"
@@ -121,17 +119,6 @@ class Bundle:
             yield _bind(self.tini, f"{HOME}/bin/tini")
         yield _bind(self.place / "secrets", "/run/secrets")
         yield {**_bind(self.place / "state", STATE), "options": ["rbind", "rw"]}
-
-
-def tini() -> Path:
-    """The first process of the image, from the distribution's package as there; it is fetched if it is not here."""
-    folder = oci.HOME / "tini"
-    if not folder.exists():
-        with tempfile.TemporaryDirectory(dir=oci.HOME) as fresh:
-            unpack("tini", Path(fresh, "tini"))
-            with suppress(OSError):  # another worker was first
-                Path(fresh, "tini").rename(folder)
-    return folder / "usr" / "bin" / "tini"
 
 
 def _bind(source: "str | Path", destination: "str | Path") -> dict[str, Any]:

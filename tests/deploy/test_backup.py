@@ -143,16 +143,21 @@ def test_nothing_is_put_back_over_what_is_there(place: Path) -> None:
     (place / "copy").mkdir()
     (place / "keys" / "copy").mkdir(parents=True)
     (place / "copy" / "files.tar.gz").touch()
+    (place / "copy" / "gristmill.db").touch()
     done = run("restore.sh", place / "copy", place / "keys", place / "state")
     assert (done.returncode, "not empty" in done.stderr) == (1, True)
     assert (place / "state" / "gristmill.db").read_text() == "precious"
 
 
-def test_nothing_is_put_back_without_the_keys_of_the_copy(place: Path) -> None:
+@pytest.mark.parametrize(
+    ("there", "missing"), [((), "no copy"), (("files.tar.gz",), "no database"), (("files.tar.gz", "gristmill.db"), "no keys")]
+)
+def test_nothing_is_put_back_of_a_copy_that_lacks_a_part(place: Path, there: tuple[str, ...], missing: str) -> None:
     (place / "copy").mkdir()
-    (place / "copy" / "files.tar.gz").touch()
+    for name in there:
+        (place / "copy" / name).touch()
     done = run("restore.sh", place / "copy", place / "keys", place / "state")
-    assert (done.returncode, "no keys" in done.stderr) == (1, True)
+    assert (done.returncode, missing in done.stderr) == (1, True)
     assert [path.name for path in place.iterdir()] == ["copy"]
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -59,6 +60,15 @@ def test_the_image_runs_as_a_numbered_user_with_a_health_check_and_takes_in_only
     ]
     assert sorted(allowed) == sorted(word for word in copied if not word.startswith("--"))
     assert all((ROOT / path).exists() for path in allowed)
+
+
+def test_the_image_has_one_gristmill_behind_one_that_buries_orphans() -> None:
+    # As tests.deploy.bundle lays it out, where it is run.
+    assert "mv /opt/gristmill/bin/gristmill /opt/gristmill/libexec/" in DOCKERFILE
+    assert "deploy/entrypoint.sh /opt/gristmill/bin/gristmill\n" in DOCKERFILE
+    assert re.search(r"^ENV PATH=/opt/gristmill/bin:", DOCKERFILE, re.MULTILINE)
+    assert '\nENTRYPOINT ["tini", ' in DOCKERFILE
+    assert "apt-get install --yes --no-install-recommends tini " in DOCKERFILE
 
 
 def test_the_images_configuration_needs_tokens_and_says_which_isolation_it_takes() -> None:

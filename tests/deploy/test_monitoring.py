@@ -90,6 +90,17 @@ def test_the_dashboard_is_what_its_script_writes_and_shows_only_our_metrics() ->
     assert not [metric.name for metric in METRICS if metric.name not in text and metric.name != "code_execution_memory_mb"]
 
 
+def test_a_share_of_nothing_is_shown_as_none_and_not_as_missing() -> None:
+    panels = json.loads((DEPLOY / "grafana" / "dashboards" / "gristmill.json").read_text())["panels"]
+    shares = {
+        panel["title"]: panel["targets"][0]["expr"]
+        for panel in panels
+        if panel["type"] != "row" and "/ (sum(rate(" in panel["targets"][0]["expr"]
+    }
+    assert set(shares) == {"Requests that fail for reasons of ours", "Answered by the cache"}
+    assert [title for title, expression in shares.items() if not expression.endswith(" > 0) or vector(0)")] == []
+
+
 def test_grafana_finds_the_dashboard_and_its_source() -> None:
     provisioning = DEPLOY / "grafana" / "provisioning"
     (source,) = yaml.safe_load((provisioning / "datasources" / "prometheus.yml").read_text())["datasources"]

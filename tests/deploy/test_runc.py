@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from tests.deploy.bundle import Bundle, tini
+from tests.deploy.bundle import Bundle
 from tests.deploy.contained import DEPLOY
+from tests.servers import oci
 
 
 def said(instruction: str) -> list[str]:
@@ -62,7 +63,7 @@ def service(place: Path) -> Generator[tuple[Bundle, "subprocess.Popen[str]"]]:
     """The image as it starts by itself, with a key among its secrets, once its own health check is content."""
     (place / "secrets").mkdir(exist_ok=True)
     (place / "secrets" / "GRISTMILL_KEY").write_text("k" * 64)
-    container = Bundle(place=place, tini=tini())
+    container = Bundle(place=place, tini=oci.tini())
     variables = {"GRISTMILL_STORE__KEY": "${env:GRISTMILL_KEY}", "GRISTMILL_TOKEN": "t" * 64}
     with container.running(*said("ENTRYPOINT"), *said("CMD"), **variables) as process:
         for _ in range(1_200):

@@ -13,6 +13,7 @@ from gristmill.config import SandboxConfig, StoreConfig
 from gristmill.errors import ConfigError, SandboxUnavailable
 from gristmill.events import CallFinished, CallStarted, Event, OutputWritten
 from gristmill.sandbox.linux import tree
+from gristmill.sandbox.pool import LinuxPool
 from tests.conftest import TOOLS
 from tests.integration.test_sessions import opened, run
 
@@ -103,6 +104,43 @@ def test_a_killed_template_is_replaced(state: Path) -> None:
                     os.kill(pid, signal.SIGKILL)
             outcomes = [await runtime.execute("2") for _ in range(2)]
             assert outcomes[-1].result == 2
+
+    run(test)
+
+
+def test_programs_are_killed_before_the_host_where_memory_runs_out_for_all(state: Path) -> None:
+    async def test() -> None:
+        before = set(tree.children(os.getpid()))
+        async with opened(state, warm=1) as runtime:
+            await runtime.execute("1")
+            (keeper,) = set(tree.children(os.getpid())) - before
+            below = {Path(f"/proc/{pid}/oom_score_adj").read_text().strip() for pid in tree.descendants(keeper)}
+            assert below == {"1000"}
+        assert Path("/proc/self/oom_score_adj").read_text().strip() != "1000"
+
+    run(test)
+
+
+@pytest.mark.parametrize("victims", ["children", "template"])
+def test_a_pool_whose_processes_were_killed_fills_itself_again(state: Path, victims: str) -> None:
+    async def test() -> None:
+        before = set(tree.children(os.getpid()))
+
+        def below() -> list[int]:
+            return [pid for keeper in set(tree.children(os.getpid())) - before for pid in tree.descendants(keeper)]
+
+        async with opened(state, warm=3) as runtime:
+            pool = runtime._rooms.pool  # pyright: ignore[reportPrivateUsage]
+            assert isinstance(pool, LinuxPool)
+            await pool.filled()
+            processes = below()
+            waiting = {pid for pid in processes if not tree.children(pid)}
+            assert len(waiting) == 3
+            for pid in waiting if victims == "children" else processes[:1]:
+                os.kill(pid, signal.SIGKILL)
+            while pool.states()["waiting"] < 3 or waiting.intersection(below()):  # nobody has asked for one
+                await asyncio.sleep(0.01)
+            assert pool.problem is None
 
     run(test)
 

@@ -6,12 +6,21 @@ from tests.servers import TOOLS
 from tests.servers.debian import unpack
 
 HOME = TOOLS / "oci"
-PACKAGES = {"runc": "usr/sbin/runc", "golang-github-containers-common": "usr/share/containers/seccomp.json"}
+PACKAGES = {
+    "runc": "usr/sbin/runc",
+    "golang-github-containers-common": "usr/share/containers/seccomp.json",
+    "tini": "usr/bin/tini",
+}
 
 
 def runc() -> Path:
     """The runtime; fails if it is not there, and says how to get it."""
     return _found("runc")
+
+
+def tini() -> Path:
+    """The first process of our image."""
+    return _found("tini")
 
 
 def default_profile() -> Path:

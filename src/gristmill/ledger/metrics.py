@@ -1,7 +1,7 @@
 """What is counted, for Prometheus. One registry per runtime; the library is imported only when counting is on."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from gristmill.values import dataclass
@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
 Shape = Literal["counter", "gauge", "histogram"]
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+UNKNOWN = "unknown"
+"""The server of calls to one that there is not."""
 
 _CREATED = re.compile(rb"(# (HELP|TYPE) )?\w+_created[ {]")
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
@@ -101,7 +104,12 @@ class NoMetrics:
 class Metrics(NoMetrics):
     """Counts, in a registry of its own. ``pool`` says how many sandboxes are in which state, ``sizes`` how many there may be."""
 
-    def __init__(self, pool: Callable[[], Mapping[str, int]] | None = None, sizes: Mapping[str, int] | None = None) -> None:
+    def __init__(
+        self,
+        pool: Callable[[], Mapping[str, int]] | None = None,
+        sizes: Mapping[str, int] | None = None,
+        servers: Iterable[str] = (),
+    ) -> None:
         from prometheus_client import CollectorRegistry  # 30 modules, a web server among them
 
         self.registry: CollectorRegistry = CollectorRegistry()
@@ -109,6 +117,22 @@ class Metrics(NoMetrics):
         self._made: dict[str, Any] = {metric.name: _made(metric, self.registry) for metric in METRICS}
         for kind, size in (sizes or {}).items():
             self._made["sandbox_pool_size"].labels(kind).set(size)
+        self._servers = frozenset(servers)
+        self._begin_at_nothing()
+
+    def _begin_at_nothing(self) -> None:
+        """What alerts look at is there from the start: the first burst is an increase only where there was a nothing before."""
+        for server in self._servers:
+            for outcome in ("ok", "refused.call", "upstream.unavailable"):
+                self._made["tool_calls_total"].labels(server, outcome)
+        for status in ("ok", "failed", "crashed", "limited", "sandbox.unavailable", "store.unavailable"):
+            self._made["code_executions_total"].labels(status)
+        for status in ("200", "429", "500", "503"):
+            self._made["http_requests_total"].labels("/execute", status)
+        for rule in ("limit.seconds", "limit.memory_mb"):
+            self._made["security_events_total"].labels(rule)
+        for result in ("hit", "miss"):
+            self._made["cache_requests_total"].labels(result)
 
     def executed(self, status: str, *, seconds: float, memory_mb: float, tokens_saved: int | None = None) -> None:
         """An execution ended."""
@@ -119,7 +143,8 @@ class Metrics(NoMetrics):
         self._made["code_execution_token_savings"].inc(tokens_saved or 0)
 
     def called(self, server: str, outcome: str, *, seconds: float) -> None:
-        """A tool call ended."""
+        """A tool call ended. Code may name any server: those that there are not are one."""
+        server = server if server in self._servers else UNKNOWN
         self._made["tool_calls_total"].labels(server, outcome).inc()
         self._made["tool_call_duration_seconds"].labels(server).observe(seconds)
 

@@ -3,7 +3,7 @@
 No arguments, code or results are put into spans: they leave the house.
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +32,10 @@ class NoTraces:
     def here(self) -> Any:
         """Where we are, for calls that are made elsewhere: ``within``."""
         return None
+
+    def arrived(self, headers: Mapping[str, str]) -> AbstractContextManager[None]:  # noqa: ARG002
+        """What is done meanwhile belongs to the trace that the headers of a request name."""
+        return _NOWHERE
 
 
 class Traces(NoTraces):
@@ -79,6 +83,18 @@ class Traces(NoTraces):
         return get_current()
 
     @contextmanager
+    def arrived(self, headers: Mapping[str, str]) -> Generator[None]:
+        """What is done meanwhile belongs to the trace that the headers of a request name."""
+        from opentelemetry.context import attach, detach
+        from opentelemetry.propagate import extract
+
+        token = attach(extract(headers))
+        try:
+            yield
+        finally:
+            detach(token)
+
+    @contextmanager
     def _span(self, name: str, kind: Any, given: dict[str, str], within: Any = None) -> "Generator[Span]":
         # Messages of exceptions may hold what tools answered, so the library must not record them by itself.
         options: dict[str, Any] = {"record_exception": False, "set_status_on_exception": False, "context": within}
@@ -115,7 +131,10 @@ def _provider() -> "TracerProvider":
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
-    provider = TracerProvider(resource=Resource.create({"service.name": "gristmill"}))
+    resource = Resource.create()  # by OpenTelemetry's own variables; without one it has no name
+    if str(resource.attributes.get("service.name", "unknown_service")).startswith("unknown_service"):
+        resource = resource.merge(Resource({"service.name": "gristmill"}))
+    provider = TracerProvider(resource=resource)
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))  # pyright: ignore[reportUnknownArgumentType]
     return provider
 
@@ -132,3 +151,4 @@ def _nobody(_ended: str) -> None:
 
 
 _NOTHING = nullcontext[Ended](_nobody)
+_NOWHERE = nullcontext[None](None)

@@ -16,6 +16,7 @@ from gristmill.ledger.metrics import Metrics, NoMetrics
 from gristmill.ledger.savings import SURFACE_TOKENS
 from gristmill.ledger.trace import NoTraces, open_traces
 from gristmill.runtime.account import Accounts
+from gristmill.runtime.answer import SERVER as RESERVED
 from gristmill.runtime.answer import AnswerDiscovery
 from gristmill.runtime.answer_session import AnswerSession
 from gristmill.runtime.broker import Broker
@@ -96,7 +97,8 @@ def _rooms(
     accounts = Accounts(durable.spent, lambda: library.catalog, SURFACE_TOKENS)
     searches = Searches(audit=durable.audit, accounts=accounts, redactors=durable.redactors, clock=time.time)
     sizes = {"warm": config.sandbox.warm, "concurrency": config.sandbox.concurrency}
-    metrics = Metrics(pool.states, sizes) if serving and config.records.metrics else NoMetrics()
+    servers = (*(upstream.name for upstream in upstreams), RESERVED)
+    metrics = Metrics(pool.states, sizes, servers) if serving and config.records.metrics else NoMetrics()
     durable.decided.listeners.append(lambda approval: metrics.approved(approval.standing))
     broker = Broker(
         upstreams=upstreams, library=library, session=session,

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from gristmill.guard.approvals import Approvals
     from gristmill.ledger.audit import Audit
     from gristmill.ledger.metrics import NoMetrics
+    from gristmill.ledger.trace import NoTraces
     from gristmill.model import Budget, Isolation, Json, Outcome, Strategy, Tool
     from gristmill.runtime.discover import Described, Found, Language, ServerRow
     from gristmill.runtime.execute import Approve
@@ -110,6 +111,12 @@ class Runtime:
     def config(self) -> Config:
         """What it was opened with."""
         return self._rooms.config
+
+    async def problem(self) -> str | None:
+        """Why executions cannot be taken now: no sandbox can be had, or the store does not answer. None when they can."""
+        from gristmill.runtime.readiness import problem_of
+
+        return await problem_of(self._rooms)
 
     @property
     def isolation(self) -> Isolation:
@@ -232,6 +239,11 @@ class Runtime:
     def audit(self) -> Audit:
         """What happened, in a chain that shows every change."""
         return self._rooms.recorder.audit
+
+    @property
+    def traces(self) -> NoTraces:
+        """Spans, where they are made."""
+        return self._rooms.recorder.traces
 
     @property
     def metrics(self) -> NoMetrics:

@@ -64,6 +64,11 @@ class Pool(Protocol):
         """The level in force."""
         ...
 
+    @property
+    def problem(self) -> str | None:
+        """Why no sandbox can be had just now, as far as that is known."""
+        ...
+
     def states(self) -> Mapping[str, int]:
         """How many sandboxes are doing what: `waiting` for code and `busy` with some, at least."""
         ...

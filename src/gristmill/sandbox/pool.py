@@ -30,6 +30,8 @@ from gristmill.values import dataclass
 
 SPAWN_SECONDS = 30.0
 FIRST_CALL_SECONDS = 0.05
+AGAIN_SECONDS = 5.0
+"""After a child that could not be made, the next one is tried."""
 ANSWER_SECONDS = 0.002
 """What a caller's answer takes on its way out: a child that replaces the used one is made after that, if it can wait."""
 PRIMED = 2
@@ -77,6 +79,7 @@ class LinuxPool:
         self._starting = asyncio.Lock()  # one template at a time, however many callers find it gone
         self._base_bytes = 0
         self._closed = False
+        self.problem: str | None = None
         self._loop = asyncio.get_running_loop()
         self._porter = ThreadPoolExecutor(1, "gristmill-porter")
 
@@ -392,6 +395,13 @@ class LinuxPool:
         self._bury(jail)
         self._refill()
 
+    def _mourn(self, jail: Jail) -> None:
+        """One that died while it waited is replaced, whoever killed it."""
+        if jail in self._warm and not self._closed:
+            self._warm.remove(jail)
+            self._bury(jail)
+            self._refill()
+
     def _refill(self) -> None:
         while not self._closed and len(self._warm) + self._filling < self.options.warm:
             self._filling += 1
@@ -410,11 +420,15 @@ class LinuxPool:
     async def _fill_one(self) -> None:
         try:
             jail = await self._spawn(self.options.limits)
-        except (SandboxError, TimeoutError, OSError):
-            return  # the next lease will try again and tell its caller why
+        except (SandboxError, TimeoutError, OSError) as error:
+            self.problem = str(error)
+            self._loop.call_later(AGAIN_SECONDS, self._refill)
+            return  # the next lease will try again, too, and tell its caller why
         finally:
             self._filling -= 1
+        self.problem = None
         self._warm.append(jail)
+        jail.exited.add_done_callback(lambda _: self._mourn(jail))
         if not self._filling and not any(jail.busy for jail in self._live):
             for jail in itertools.islice(self._warm, PRIMED):
                 jail.prime(self._modules)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import cast, get_args
 
 from gristmill.config_serve import Scope
-from gristmill.errors import NotFound, Refused, Unauthorized
+from gristmill.errors import NotFound, Refused, StoreUnavailable, Unauthorized
 from gristmill.store.base import Row, Store
 from gristmill.values import dataclass
 
@@ -23,6 +23,8 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 """Names of callers and tenants: nothing that could be taken for a separator, a path or markup."""
 KNOWN_SECONDS = 1.0
 """How long a token that was looked up is taken without asking the store again: so long a revoked one lives on at most."""
+AWAY_SECONDS = 3_600.0
+"""So long a token that was known is taken while the store cannot be asked."""
 KNOWN_MOST = 10_000
 
 TABLES = (
@@ -46,6 +48,11 @@ class Principal:
     def caller(self) -> str:
         """Never the same for two tenants: rooms that know callers only keep tenants apart by it."""
         return self.name if self.tenant == LOCAL and "@" not in self.name else f"{self.name}@{self.tenant}"
+
+    @property
+    def is_operator(self) -> bool:
+        """Whether he answers for the whole service: what he sees is not one tenant's."""
+        return self.tenant == LOCAL and "admin" in self.scopes
 
     def needs(self, *scopes: Scope) -> None:
         """Require one of ``scopes``.
@@ -146,7 +153,13 @@ class Tokens:
         now = time.monotonic()
         if known is not None and known[0] > now:
             return known[1], known[2]
-        rows = await self._store.read(f"SELECT {_COLUMNS} FROM tokens WHERE id = ?", id_)  # noqa: S608 - our own words
+        try:
+            rows = await self._store.read(f"SELECT {_COLUMNS} FROM tokens WHERE id = ?", id_)  # noqa: S608 - our own words
+        except StoreUnavailable:
+            # Who watches over us must see that it is away; nothing can be executed or revoked then anyway.
+            if known is None or now - known[0] > AWAY_SECONDS:
+                raise
+            return known[1], known[2]
         if not rows:
             return None
         if len(self._known) >= KNOWN_MOST:

@@ -20,7 +20,7 @@ KEYS_SECONDS = 600.0
 STALE_SECONDS = 86_400.0
 """How long they are used when the provider does not answer: its outage is not to be ours."""
 AGAIN_SECONDS = 10.0
-"""How soon, at the earliest, an unknown key id makes us fetch again, since strangers choose key ids; and how soon after a failure."""
+"""How soon, at the earliest, we fetch again: for an unknown key id, since strangers choose those, and after a failure."""
 LEEWAY = 30.0
 
 

@@ -141,8 +141,9 @@ def test_audit_is_verified_and_stats_and_metrics_count(service: Service) -> None
 
 def test_anybody_may_ask_whether_it_lives_and_is_ready(service: Service) -> None:
     with service.client() as client:
-        assert client.get("/health").json() == {"status": "ok", "isolation": None}
-        assert client.get("/ready").json() == {"status": "ok", "isolation": "namespaces"}
+        assert client.get("/health").json() == {"status": "ok", "isolation": None, "reason": None}
+        assert client.get("/ready").json() == {"status": "ok", "isolation": "namespaces", "reason": None}
+        assert [client.head(path).status_code for path in ("/health", "/ready")] == [200, 200]
 
 
 def test_the_api_describes_itself_without_help_from_elsewhere(service: Service) -> None:

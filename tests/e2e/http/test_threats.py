@@ -181,8 +181,14 @@ def test_a_message_that_is_too_large_ends_its_socket_and_nothing_else(service: S
 def test_past_so_many_connections_further_ones_are_told_so_until_some_end(starting: Start) -> None:
     with starting(SETTINGS.replace("request_seconds = 3.0", "request_seconds = 60.0") + "connections = 3\n") as service:
         idle = [socket.create_connection(service.address, timeout=30) for _ in range(3)]
-        with service.client() as client:
-            assert client.get("/health").status_code == 503
+        with service.client("operator") as client:
+            assert [client.get(path).status_code for path in ("/health", "/ready", "/metrics")] == [
+                200
+            ] * 3  # for those who watch
+            refused = client.get("/tools")
+            assert (refused.status_code, refused.json()["limit"]) == (503, "serve.connections")
+            assert int(refused.headers["retry-after"]) > 0
+            assert 'http_requests_total{route="(none)",status="503"} 1.0' in client.get("/metrics").text
         for one in idle:
             one.close()
         while status(service) == 503:
@@ -192,7 +198,7 @@ def test_past_so_many_connections_further_ones_are_told_so_until_some_end(starti
 
 def status(service: Service) -> int:
     with service.client(headers={"Connection": "close"}) as client:
-        return client.get("/health").status_code
+        return client.get("/tools").status_code
 
 
 @pytest.mark.requirement("T45")

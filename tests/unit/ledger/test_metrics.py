@@ -16,7 +16,7 @@ KNOWN_LINT = {"code_execution_memory_mb"}
 
 
 def used() -> Metrics:
-    metrics = Metrics(pool=lambda: {"warm": 3, "leased": 1}, sizes={"concurrency": 32})
+    metrics = Metrics(pool=lambda: {"warm": 3, "leased": 1}, sizes={"concurrency": 32}, servers=["crm"])
     metrics.executed("ok", seconds=0.2, memory_mb=20.0, tokens_saved=500)
     metrics.executed("failed", seconds=0.1, memory_mb=10.0, tokens_saved=-200)
     metrics.called("crm", "ok", seconds=0.01)
@@ -64,7 +64,25 @@ def test_what_is_counted_is_shown_under_the_promised_names() -> None:
 
 def test_two_runtimes_do_not_count_together() -> None:
     used()
-    assert ("code_executions_total", "ok") not in samples(Metrics())
+    assert samples(Metrics())["code_executions_total", "ok"] == 0
+
+
+def test_a_server_that_code_invents_is_no_label_of_its_own() -> None:
+    metrics = Metrics(servers=["crm"])
+    for number in range(100):
+        metrics.called(f"invented{number}", "not_found.tool", seconds=0.1)
+    found = samples(metrics)
+    assert found["tool_calls_total", "not_found.tool", "unknown"] == 100
+    assert not [name for name in found if any("invented" in part for part in name)]
+
+
+def test_what_alerts_look_at_is_there_before_it_happens() -> None:
+    found = samples(Metrics(servers=["crm"]))
+    begins = [
+        ("tool_calls_total", "refused.call", "crm"), ("code_executions_total", "sandbox.unavailable"),
+        ("http_requests_total", "/execute", "500"), ("security_events_total", "limit.memory_mb"),
+    ]  # fmt: skip
+    assert [found[name] for name in begins] == [0.0] * len(begins)
 
 
 def test_a_pool_state_that_is_gone_is_not_shown_with_its_last_count() -> None:

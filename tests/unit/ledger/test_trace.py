@@ -77,3 +77,19 @@ def test_tracing_that_is_off_takes_the_same_calls() -> None:
     with NoTraces().execution("e1", "s") as ended, NoTraces().call("a.b", 1) as called:
         ended("ok")
         called("")
+
+
+def test_what_a_request_begins_belongs_to_the_trace_it_came_with() -> None:
+    traces, exporter = traced()
+    headers = {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
+    with traces.arrived(headers), traces.execution("e1"):
+        pass
+    with traces.execution("e2"):
+        pass
+    first, second = exporter.get_finished_spans()
+    assert first.context is not None
+    assert second.context is not None
+    assert f"{first.context.trace_id:032x}" == "0af7651916cd43dd8448eb211c80319c"
+    assert second.context.trace_id != first.context.trace_id
+    with NoTraces().arrived(headers):
+        pass

@@ -13,8 +13,9 @@ from starlette.routing import compile_path
 from gristmill import __version__
 from gristmill.runtime.runtime import Runtime
 from gristmill.serve.http.door import Authenticate, Door, open_door
+from gristmill.serve.http.logs import begin_request, say
 from gristmill.serve.http.pages import add_pages
-from gristmill.serve.http.route import HEADERS, answer, route_class
+from gristmill.serve.http.route import HEADERS, UNMATCHED, answer, route_class
 from gristmill.serve.http.routes_approvals import add_approvals
 from gristmill.serve.http.routes_audit import add_audit
 from gristmill.serve.http.routes_events import add_events
@@ -86,7 +87,7 @@ def build_app(door: Door, *mounts: Mount) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        telemetry={"tracing": door.runtime.config.records.traces},
+        telemetry={"tracing": False, "metrics": False, "logs": False},  # its spans tell addresses with what was asked for
         lifespan=lifespan,
     )
     if door.config.origins:
@@ -100,7 +101,10 @@ def build_app(door: Door, *mounts: Mount) -> FastAPI:
     @app.exception_handler(HTTPException)
     async def unknown(request: Request, error: HTTPException) -> Response:  # pyright: ignore[reportUnusedFunction]
         response = answer(error)
-        response.headers.update({**HEADERS, **(error.headers or {})})
+        id_ = begin_request(request.headers.get("x-request-id", ""))
+        response.headers.update({**HEADERS, **(error.headers or {}), "X-Request-ID": id_})
+        door.runtime.metrics.answered(UNMATCHED, error.status_code)
+        say("request", method=request.method, route=UNMATCHED, status=error.status_code)
         if error.status_code == 405 and (allowed := _allowed(app, request.url.path)):
             response.headers["Allow"] = allowed
         return response

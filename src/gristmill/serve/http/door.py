@@ -70,6 +70,7 @@ class Door:
         who = await self.authenticate(connection)
         if who is None:
             raise Unauthorized("send a token: `Authorization: Bearer ...`; `gristmill tokens create` makes one")
+        connection.state.who = who  # also of whoever is turned away: the log says which tenant it was
         self.rates.take(who.tenant)
         return who
 

@@ -20,8 +20,10 @@ NOT_RUN = ("sandbox.unavailable", "store")
 """Codes of records that say that nothing was run: the same key may try again."""
 
 
-async def begin(door: Door, who: Principal, asked: ExecuteRequest, *, key: str | None = None) -> tuple[Run, bool]:
-    """Begin what is asked, or find the run of the same ``key``; whether it was found.
+async def begin(
+    door: Door, who: Principal, asked: ExecuteRequest, *, key: str | None = None, via: str | None = None
+) -> tuple[Run, bool]:
+    """Begin what is asked, or find the run of the same ``key``; whether it was found. ``via`` says how it came, if by no request.
 
     What is done in the background, or has a key, is on record before it begins: its run is ``acknowledged`` then, or that
     fails with whatever it was that kept it from being done.
@@ -53,7 +55,7 @@ async def begin(door: Door, who: Principal, asked: ExecuteRequest, *, key: str |
     run.acknowledged.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody may have waited for it
     run.task = asyncio.create_task(_whole(door, run, asked, ticket))
     run.task.add_done_callback(lambda _: door.lanes.leave(ticket))  # it may have ended before its turn
-    run.task.add_done_callback(lambda _: _over(door, run))
+    run.task.add_done_callback(lambda _: _over(door, run, via))
     return run, False
 
 
@@ -143,7 +145,7 @@ async def _last_record(door: Door, run: Run, id_: str) -> AuditEntry | None:
     return next(iter(await door.runtime.audit.list(wanted, limit=1)), None)
 
 
-def _over(door: Door, run: Run) -> None:
+def _over(door: Door, run: Run, via: str | None) -> None:
     if run.background and run.task.cancelled() and not (run.is_begun or door.draining):
         _record_cancelled(door, run)
     door.runs.ended(run)
@@ -151,5 +153,5 @@ def _over(door: Door, run: Run) -> None:
         door.count(run.tenant, run.outcome)
     elif run.fingerprint is not None:
         door.runs.drop(run)  # the same key may try again
-    if run.background or run.outcome is None:
-        say("execution", execution=run.id, tenant=run.tenant, caller=run.caller, status=run.status)
+    if run.background or run.outcome is None or via is not None:  # else the line of the request says it
+        say("execution", execution=run.id, tenant=run.tenant, caller=run.caller, status=run.status, via=via)

@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
+from gristmill.events import Event, ServerChanged
 from gristmill.serve.foreign import LOGGERS
 
 log = logging.getLogger("gristmill.http")
@@ -36,7 +37,9 @@ class JsonLines(logging.Formatter):
         line: dict[str, Any] = {"time": when, "level": record.levelname.lower(), "event": event}
         if record.name != log.name:
             line["logger"] = record.name
-        line |= {"request": _request.get()} | getattr(record, FIELD, {})
+        fields: dict[str, Any] = getattr(record, FIELD, {})
+        line |= {"request": _request.get()}
+        line |= {name: _SECRET.sub(HIDDEN, value) if isinstance(value, str) else value for name, value in fields.items()}
         if record.exc_info and record.exc_info[0] is not None:
             # The frames, not the text: the text of a foreign error may hold what it was given.
             line["error"] = record.exc_info[0].__name__
@@ -69,6 +72,15 @@ def say(event: str, *, level: int = logging.INFO, **fields: Any) -> None:
     """One line with these fields."""
     if log.isEnabledFor(level):
         log.log(level, event, extra={FIELD: fields})
+
+
+def log_servers(event: Event) -> None:
+    """A line when a tool server becomes ready or fails."""
+    if isinstance(event, ServerChanged) and event.state in ("ready", "failed"):
+        level = logging.WARNING if event.state == "failed" else logging.INFO
+        # What its program wrote to its own log may hold anything: that is for `gristmill doctor`, not for ours.
+        why = event.error.partition("; it said:")[0] if event.error else None
+        say(f"server {event.state}", level=level, server=event.server, reason=why)
 
 
 def _frames(trace: Any) -> list[str]:

@@ -17,7 +17,7 @@ from gristmill.serve.dashboard.mount import mount_dashboard
 from gristmill.serve.http.app import Mount
 from gristmill.serve.http.door import Door
 from gristmill.serve.http.logs import begin_request, say
-from gristmill.serve.http.route import answer, replayed
+from gristmill.serve.http.route import answer, level_of, replayed
 from gristmill.serve.http.wall import read_body
 from gristmill.serve.http.watched import Watched
 
@@ -59,9 +59,13 @@ class Guarded:
             await self._pass(scope, receive, note)
         finally:
             self._door.runtime.metrics.answered(scope["path"], status)
-            ms = round((time.perf_counter() - began) * 1000, 2)
-            tenant, caller = scope.get("gristmill.tenant"), scope.get("gristmill.caller")
-            say("request", method=scope["method"], route=scope["path"], status=status, ms=ms, tenant=tenant, caller=caller)
+            ms, level = round((time.perf_counter() - began) * 1000, 2), level_of(status, scope["path"])
+            who = scope.get("state", {}).get("who")
+            tenant, caller = (who.tenant, who.caller) if who else (None, None)
+            say(
+                "request", level=level, method=scope["method"], route=scope["path"], status=status, ms=ms, tenant=tenant,
+                caller=caller,
+            )  # fmt: skip
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
         door, request = self._door, Request(scope, receive)

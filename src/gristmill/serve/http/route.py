@@ -30,8 +30,10 @@ UPLOAD: dict[str, Any] = {
 """``openapi_extra`` of a route that reads its body itself."""
 
 HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
-_EXACT = {"serve.request_seconds": 408, "http.content_type": 415, "http.content_encoding": 415, "http.host": 421}
+_EXACT = {"serve.request_seconds": 408, "serve.connections": 503, "http.content_type": 415, "http.content_encoding": 415, "http.host": 421}
 """Where HTTP has a word of its own for what our table calls a refusal or a limit."""
+UNMATCHED = "(none)"
+"""The route, in logs and counts, of requests for which there is none."""
 PROBED = ("/health", "/ready", "/metrics")
 """What machines ask every few seconds: logged only when something is wrong with it, or everything is logged."""
 Handle = Callable[[Request], Coroutine[Any, Any, Response]]
@@ -66,8 +68,10 @@ class _Way:
         began = time.perf_counter()
         request.state.id = begin_request(request.headers.get("x-request-id", ""))
         try:
-            response = await self._pass(request)
+            with self._door.runtime.traces.arrived(request.headers):
+                response = await self._pass(request)
         except Exception as error:  # the door is where every error becomes an answer
+            request.state.problem = error.code if isinstance(error, Error) else type(error).__name__
             response = answer(error)
         response.headers.update({**HEADERS, **dict(response.headers), "X-Request-ID": request.state.id})
         self._door.runtime.metrics.answered(path, response.status_code)
@@ -141,8 +145,15 @@ def _wrong(error: RequestValidationError | ValidationError) -> str:
     return "; ".join(found)[:1_000]
 
 
+def level_of(status: int, path: str) -> int:
+    """How loudly an answer is logged."""
+    if status >= 500 and not path.endswith("/ready"):  # that it is not ready is said where that is found out
+        return logging.ERROR
+    return logging.DEBUG if path.endswith(PROBED) else logging.INFO
+
+
 def _log(request: Request, path: str, status: int, began: float) -> None:
-    level = logging.ERROR if status >= 500 else logging.DEBUG if path.endswith(PROBED) and status < 400 else logging.INFO
+    level = level_of(status, path)
     if not log.isEnabledFor(level):
         return
     who = getattr(request.state, "who", None)
@@ -150,4 +161,5 @@ def _log(request: Request, path: str, status: int, began: float) -> None:
         "request", level=level, method=request.method, route=path, status=status,
         ms=round((time.perf_counter() - began) * 1000, 2), tenant=who.tenant if who else None,
         caller=who.caller if who else None, execution=getattr(request.state, "execution", None),
+        code=getattr(request.state, "problem", None),
     )  # fmt: skip

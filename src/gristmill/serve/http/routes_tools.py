@@ -34,9 +34,10 @@ def add_tools(routes: APIRouter, door: Door) -> None:
         return SearchView(query=found.query, hits=hits, text=found.text)
 
     @routes.get("/tools", tags=["tools"])
-    async def servers(_who: Annotated[Principal, SEE]) -> list[ServerView]:
+    async def servers(who: Annotated[Principal, SEE]) -> list[ServerView]:
         """Every server, its state and what its definitions would cost."""
-        return [ServerView(**asdict(row)) for row in await door.runtime.servers()]
+        rows = [ServerView(**asdict(row)) for row in await door.runtime.servers()]
+        return rows if who.is_operator else [_without_its_words(row) for row in rows]
 
     @routes.get("/tools/{server}", tags=["tools"])
     async def tools(server: Part, _who: Annotated[Principal, SEE]) -> list[ToolView]:
@@ -49,6 +50,11 @@ def add_tools(routes: APIRouter, door: Door) -> None:
         """One tool in full, with source to read."""
         found = await door.runtime.describe(f"{server}.{tool}", caller=who.caller, tenant=who.tenant)
         return _view(found.tools[0], found.text, (await door.runtime.definition_tokens()).get(found.tools[0].key))
+
+
+def _without_its_words(row: ServerView) -> ServerView:
+    """What its program wrote to its own log may hold anything: it is for the operator."""
+    return row.model_copy(update={"error": row.error.partition("; it said:")[0]}) if row.error else row
 
 
 def _view(tool: Tool, text: str | None = None, tokens: int | None = None) -> ToolView:

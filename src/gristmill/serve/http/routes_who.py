@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter
 
 from gristmill import __version__
-from gristmill.serve.auth import LOCAL, SCOPES, Principal
+from gristmill.serve.auth import SCOPES, Principal
 from gristmill.serve.http.door import Door
 from gristmill.serve.http.shapes import WhoView
 from gristmill.serve.http.who import ASKED
@@ -19,5 +19,5 @@ def add_who(routes: APIRouter, door: Door) -> None:
         """Who you are to the service, and what you may do."""
         return WhoView(
             name=who.name, tenant=who.tenant, caller=who.caller, scopes=[scope for scope in SCOPES if scope in who.scopes],
-            is_operator=who.tenant == LOCAL and "admin" in who.scopes, version=__version__, isolation=door.runtime.isolation,
+            is_operator=who.is_operator, version=__version__, isolation=door.runtime.isolation,
         )  # fmt: skip

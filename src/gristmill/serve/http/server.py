@@ -14,7 +14,7 @@ from typing import Any
 import uvicorn
 
 from gristmill.config import Config
-from gristmill.errors import ConfigError
+from gristmill.errors import ConfigError, Error
 from gristmill.runtime.callers import refuse_questions
 from gristmill.runtime.records import open_config_store
 from gristmill.runtime.runtime import Runtime
@@ -22,8 +22,10 @@ from gristmill.serve.auth import TABLES, Tokens
 from gristmill.serve.dashboard.mount import mount_dashboard
 from gristmill.serve.http.app import Mount, build_app
 from gristmill.serve.http.connection import TimedProtocol
+from gristmill.serve.http.crowd import RESERVE, Crowd
 from gristmill.serve.http.door import Door, open_door, with_tokens
-from gristmill.serve.http.logs import say, set_up_logs
+from gristmill.serve.http.listening import take_address
+from gristmill.serve.http.logs import log_servers, say, set_up_logs
 from gristmill.serve.http.wall import LOOPBACK
 from gristmill.upstream.inproc import Function
 
@@ -36,13 +38,23 @@ async def serve(config: Config, *mounts: Mount, tools: Mapping[str, Function] | 
     """Serve until told to end; ``tools`` adds Python functions, ``token`` opens without being registered.
 
     Raises:
-        ConfigError: an address beyond this machine, and no token that would open it.
+        ConfigError: an address that is taken, or one beyond this machine and no token that would open it.
         SandboxUnavailable: the promised isolation cannot be had; nothing was started.
     """
     set_up_logs(config.serve.log_level)
-    async with opened_door(config, tools, token) as door:
-        server = _Server(_options(config, build_app(door, *mounts)), door, has_dashboard=mount_dashboard in mounts)
-        await server.serve()
+    sockets = await take_address(config.serve.host, config.serve.port)
+    try:
+        async with opened_door(config, tools, token) as door:
+            crowd = Crowd(build_app(door, *mounts), door)
+            server = _Server(_options(config, crowd), door, has_dashboard=mount_dashboard in mounts)
+            crowd.connections = server.server_state.connections
+            await server.serve(sockets)
+    except Error as error:
+        say("cannot go on", level=logging.ERROR, code=error.code, reason=error.message)
+        raise
+    finally:
+        for each in sockets:
+            each.close()
 
 
 @asynccontextmanager
@@ -61,7 +73,7 @@ async def opened_door(
                 "make one with `gristmill tokens create NAME`, or set serve.jwt"
             )
         jwt = _jwt(config)
-        async with Runtime.open(config, tools=tools, ask=refuse_questions, serving=True) as runtime:
+        async with Runtime.open(config, tools=tools, emit=log_servers, ask=refuse_questions, serving=True) as runtime:
             door = open_door(runtime, everywhere=not is_local and not settings.hosts)
             door.authenticate = with_tokens(door.wall, tokens, jwt.verify if jwt else None, token)
             try:
@@ -89,7 +101,7 @@ def _options(config: Config, app: Any) -> uvicorn.Config:
 
     return uvicorn.Config(
         app, host=settings.host, port=settings.port, http=Timed, log_config=None, access_log=False,
-        h11_max_incomplete_event_size=settings.header_bytes, limit_concurrency=settings.connections,
+        h11_max_incomplete_event_size=settings.header_bytes, limit_concurrency=settings.connections + RESERVE,
         timeout_keep_alive=KEEP_ALIVE_SECONDS, timeout_graceful_shutdown=FLUSH_SECONDS, server_header=False,
         proxy_headers=False, ws="websockets-sansio", ws_max_size=settings.body_bytes, ws_max_queue=8, backlog=2_048,
     )  # fmt: skip

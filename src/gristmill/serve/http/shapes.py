@@ -307,5 +307,7 @@ class WhoView(_Out):
 class HealthView(_Out):
     """Whether the process answers, or is ready for work."""
 
-    status: Literal["ok", "draining"]
+    status: Literal["ok", "draining", "unavailable"]
     isolation: str | None = None
+    reason: str | None = None
+    """What is missing: `sandbox` or `store`; the log says more."""

@@ -118,7 +118,7 @@ class _Talk:
             raise Busy(f"{AT_ONCE} executions are under way on this connection", limit="ws.at_once", value=AT_ONCE)
         asked = ExecuteRequest.model_validate({**message, "background": False})
         self._door.refuse_if_draining()
-        run, _ = await begin(self._door, who, asked)
+        run, _ = await begin(self._door, who, asked, via="ws")
         task = asyncio.create_task(self._tell(run, ref))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

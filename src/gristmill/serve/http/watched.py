@@ -13,6 +13,7 @@ from gristmill.events import Event, ignore
 from gristmill.model import Outcome, Plan
 from gristmill.serve.http.door import Door
 from gristmill.serve.http.lanes import Ticket
+from gristmill.serve.http.logs import say
 from gristmill.serve.http.runs import Run
 
 Work = Callable[..., Awaitable[Outcome]]
@@ -79,3 +80,4 @@ class Watched:
         self._door.runs.ended(run)
         if run.outcome is not None:
             self._door.count(run.tenant, run.outcome)
+        say("execution", execution=run.id, tenant=run.tenant, caller=run.caller, status=run.status, via="mcp")

@@ -7,7 +7,7 @@ from fastapi import Depends, Request
 
 from gristmill.config_serve import Scope
 from gristmill.errors import Refused
-from gristmill.serve.auth import LOCAL, Principal
+from gristmill.serve.auth import Principal
 
 
 def needs(*scopes: Scope) -> Any:
@@ -24,7 +24,7 @@ def needs(*scopes: Scope) -> Any:
 async def _operator(request: Request) -> Principal:
     who: Principal = request.state.who
     who.needs("admin")
-    if who.tenant != LOCAL:
+    if not who.is_operator:
         raise Refused("this tells of all tenants: it is for admins of the tenant local", rule="operator")
     return who
 

@@ -60,29 +60,32 @@ async def answer(reader: asyncio.StreamReader) -> Any:
     return json.loads(await reader.readexactly(int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])))
 
 
-async def answers(reader: asyncio.StreamReader) -> list[Any]:
+async def answers(reader: asyncio.StreamReader, found: list[Any]) -> None:
     """All of them, until a quiet moment or the end."""
-    found: list[Any] = []
     try:
         while True:
             async with asyncio.timeout(0.3 if found else 10):
                 found.append(await answer(reader))
     except (TimeoutError, asyncio.IncompleteReadError, ConnectionError):
-        return found
+        pass
 
 
 async def told(*parts: bytes) -> list[Any]:
     """What is answered to these parts, each sent when the one before was surely read."""
     async with connected() as (reader, writer):
-        found = asyncio.create_task(answers(reader))
+        found: list[Any] = []
+        listening = asyncio.create_task(answers(reader, found))
         try:
             for part in parts:
+                if 400 in found:
+                    break  # who goes on writing to somebody who has hung up may lose what was answered
                 writer.write(part)
                 await writer.drain()
                 await asyncio.sleep(0.02)
         except ConnectionError:
             pass  # they have heard enough
-        return await found
+        await listening
+        return found
 
 
 MUCH = b"a" * (MOST * 2)  # a piece of that size is read at once, and what is at its end may be counted with the next
