@@ -19,8 +19,8 @@ from gristmill.ledger.metrics import METRICS
 from gristmill.model import Outcome
 from gristmill.serve.cli.app import app
 from gristmill.serve.http.app import build_app
+from gristmill.serve.http.described import operations, shapes
 from gristmill.serve.http.door import open_door
-from gristmill.serve.http.pages import operations, parameters
 from gristmill.serve.problems import EXIT_CODES, HTTP_STATUSES, STATUS_EXIT_CODES
 
 PAGES = Path(__file__).parents[1] / "docs" / "reference"
@@ -52,7 +52,8 @@ def _section(section: type[Section], path: str) -> list[str]:
                 continue  # has a section of its own
             plain = field.get_default(call_default_factory=True)
             default = f"{len(plain)} modules" if name == "preload" else plain
-            lines.append(f"- `{name}` (default `{default}`): {says[name]}")
+            told = "required" if field.is_required() else f"default `{default}`"
+            lines.append(f"- `{name}` ({told}): {says[name]}")
     return lines + nested
 
 
@@ -62,7 +63,8 @@ def errors_page() -> str:
     rows = [f"| `{kind.code}` | `{kind.__name__}` | {_first(kind)} | {_exit(kind)} | {_http(kind)} |" for kind in kinds]
     statuses = [f"| `{status}` | {code} |" for status, code in STATUS_EXIT_CODES.items()]
     return "\n".join(
-        ["# Errors", "", "| code | class | meaning | exit code | HTTP status |", "|---|---|---|---|---|", *rows, "",
+        ["# Errors", "", "| code | class | meaning | exit code | HTTP status |", "|---|---|---|---|---|", *rows,
+         "| `request` | | HTTP only: the request itself is wrong; `message` says where. | | 404, 405 or 422 |", "",
          "## Outcomes", "", "What the code did is not an error but an outcome. `gristmill run` ends with:", "",
          "| status | exit code |", "|---|---|", *statuses, ""]
     )  # fmt: skip
@@ -94,45 +96,16 @@ def http_page() -> str:
     openapi = build_app(open_door(runtime)).openapi()
     lines = ["# HTTP", "", "From the service's own `/openapi.json`. Any other status than those named is a problem: "]
     lines[-1] += "`application/problem+json` with `code` and `message`."
-    for method, path, operation in operations(openapi):
-        lines += ["", f"## `{method} {path}`", "", operation.get("description", "")]
-        taken = [f"`{name}` ({place})" for name, place in parameters(operation)]
-        answers = [f"{status}{_schema(one)}" for status, one in operation["responses"].items() if status.startswith("2")]
-        lines += ["", *([f"Takes {', '.join(taken)}.", ""] if taken else []), f"Answers {', '.join(answers)}."]
+    for one in operations(openapi):
+        taken = [f"`{each.name}` ({', '.join(filter(None, (each.place, each.kind)))})" for each in one.takes]
+        answers = ", ".join(" ".join(filter(None, answer)) for answer in one.answers)
+        lines += ["", f"## `{one.method} {one.path}`", "", one.about, ""]
+        lines += [*([f"Takes {', '.join(taken)}.", ""] if taken else []), f"Answers {answers}."]
     lines += ["", "## `WebSocket /ws`", "", "Executions and their events over one connection; see the guide.", "", "# Shapes"]
-    for name, schema in sorted(openapi["components"]["schemas"].items()):
-        fields: dict[str, Any] = schema.get("properties", {})
-        if not fields or name in ("HTTPValidationError", "ValidationError"):
-            continue
-        lines += ["", f"## `{name}`", "", schema.get("description", "").split("\n")[0], ""]
-        required: list[str] = schema.get("required", [])
-        for field, one in fields.items():
-            kind = _kind(one) + (", required" if field in required else "")
-            lines.append(f"- `{field}` ({kind})" + (f": {one['description']}" if one.get("description") else ""))
+    for shape in shapes(openapi):
+        lines += ["", f"## `{shape.name}`", "", shape.about, ""]
+        lines += [f"- `{each.name}` ({each.kind})" + (f": {each.about}" if each.about else "") for each in shape.fields]
     return "\n".join(lines) + "\n"
-
-
-def _kind(schema: dict[str, Any]) -> str:
-    """What a field of a shape may be, in words."""
-    if "$ref" in schema:
-        return f"`{schema['$ref'].rsplit('/', 1)[-1]}`"
-    if "const" in schema or "enum" in schema:
-        return " or ".join(f"`{value}`" for value in schema.get("enum", [schema.get("const")]))
-    if kinds := schema.get("anyOf") or schema.get("oneOf"):
-        return " or ".join(dict.fromkeys(_kind(one) for one in kinds))
-    if schema.get("type") == "array":
-        return f"list of {_kind(schema.get('items', {}))}"
-    if isinstance(values := schema.get("additionalProperties"), dict):
-        return f"object of {_kind(values)}"  # pyright: ignore[reportUnknownArgumentType]
-    return schema.get("type", "any")
-
-
-def _schema(answer: dict[str, Any]) -> str:
-    for kind, content in answer.get("content", {}).items():
-        schema: dict[str, Any] = content.get("schema", {})
-        name = (schema.get("$ref") or schema.get("items", {}).get("$ref", "")).rsplit("/", 1)[-1]
-        return f" {'a list of ' if 'items' in schema else ''}`{name}`" if name else f" `{kind}`"
-    return ""
 
 
 def python_page() -> str:

@@ -32,8 +32,9 @@ class TimedProtocol(H11Protocol):
         # h11 measures only what it could not read yet: in pieces of the limit, it never reads more than that as headers.
         most = self.config.h11_max_incomplete_event_size or len(data)
         while data and self.conn.their_state is h11.IDLE and not self.transport.is_closing():
-            super().data_received(data[:most])
-            data = data[most:]
+            room = max(1, most - len(self.conn.trailing_data[0]))
+            super().data_received(data[:room])
+            data = data[room:]
         if data and not self.transport.is_closing():
             super().data_received(data)
         self._count()

@@ -30,7 +30,15 @@ UPLOAD: dict[str, Any] = {
 """``openapi_extra`` of a route that reads its body itself."""
 
 HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
-_EXACT = {"serve.request_seconds": 408, "serve.connections": 503, "http.content_type": 415, "http.content_encoding": 415, "http.host": 421}
+_EXACT = {
+    "serve.request_seconds": 408,
+    "serve.connections": 503,
+    "http.content_type": 415,
+    "http.content_encoding": 415,
+    "http.host": 421,
+    "code.empty": 422,
+    "approval.once": 409,
+}
 """Where HTTP has a word of its own for what our table calls a refusal or a limit."""
 UNMATCHED = "(none)"
 """The route, in logs and counts, of requests for which there is none."""

@@ -53,6 +53,7 @@ def add_files(routes: APIRouter, door: Door) -> None:
         name = quote(path.rsplit("/", 1)[-1], safe="")
         # A page in a workspace was written by code: it is handed over, never shown, and could do nothing if it were.
         headers = {
+            "Content-Length": str(first.size),
             "Content-Disposition": f"attachment; filename*=UTF-8''{name}",
             "Content-Security-Policy": "sandbox; default-src 'none'",
             "X-Content-Type-Options": "nosniff",
@@ -97,9 +98,10 @@ async def _pieces(space: Files, path: str, first: Content) -> AsyncGenerator[byt
     yield first.body
     offset = len(first.body)
     while 0 < offset < first.size:
-        piece = await asyncio.to_thread(partial(space.read, path, offset=offset, length=PIECE))
+        # What became longer meanwhile ends where it was said to; what became shorter ends the connection, which tells.
+        piece = await asyncio.to_thread(partial(space.read, path, offset=offset, length=min(PIECE, first.size - offset)))
         if not piece.body:
-            return  # it became shorter meanwhile
+            return
         yield piece.body
         offset += len(piece.body)
 

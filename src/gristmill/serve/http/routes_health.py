@@ -52,14 +52,14 @@ def add_health(routes: APIRouter, door: Door) -> None:
     """The routes that anybody may ask."""
     readiness = Readiness(door)
 
-    @routes.api_route("/health", methods=["GET", "HEAD"], tags=["health"], openapi_extra=PUBLIC)
+    @routes.head("/health", include_in_schema=False, openapi_extra=PUBLIC)
+    @routes.get("/health", tags=["health"], openapi_extra=PUBLIC)
     async def health() -> HealthView:
         """The process answers."""
         return HealthView(status="draining" if door.draining else "ok")
 
-    @routes.api_route(
-        "/ready", methods=["GET", "HEAD"], tags=["health"], openapi_extra=PUBLIC, responses={503: {"model": HealthView}}
-    )
+    @routes.head("/ready", include_in_schema=False, openapi_extra=PUBLIC)
+    @routes.get("/ready", tags=["health"], openapi_extra=PUBLIC, responses={503: {"model": HealthView}})
     async def ready(response: Response) -> HealthView:
         """Executions are taken; 503 while the service ends, or while the sandbox or the store cannot be used."""
         view = await readiness.view()

@@ -51,7 +51,15 @@ class AskedBudget(_In):
 class ExecuteRequest(_In):
     """One program to execute."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"code": 'print("test")\n"test"'}]})
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"code": 'print("test")\n"test"'}],
+            "anyOf": [
+                {"required": ["code"], "properties": {"code": {"type": "string", "pattern": r"\S"}}},
+                {"required": ["resume"], "properties": {"resume": {"type": "string"}}},
+            ],
+        }
+    )
 
     code: str | None = Field(default=None, max_length=CODE_BYTES)
     """Python. The value of the last expression is the result. May be left out with `resume`."""
@@ -114,9 +122,21 @@ class ExecutionView(_Out):
     session: str | None = None
     caller: str | None = None
     time: float | None = None
+    """When it began, in seconds since 1970."""
+    ms: float | None = None
+    """How long it took."""
+    seq: int | None = None
+    """Its place in the audit."""
     about: str | None = None
     """The first line of its code that is more than an import, as it is on record."""
+    code: str | None = None
+    """With masks, as it is on record; of one that runs only to its own caller. Not in lists."""
+    error: str | None = None
+    """With masks. Not in lists."""
+    calls: list[dict[str, Any]] | None = None
+    """Records of its tool calls, in order. Not in lists."""
     outcome: Outcome | None = None
+    """What its caller was told, as long as that is kept. Not in lists."""
 
 
 class ExecutionsView(_Out):
