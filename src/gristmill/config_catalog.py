@@ -15,5 +15,7 @@ class CatalogConfig(Section):
     """Whether the shape of results is learned for tools that do not declare it. Shapes are kept, never values."""
     learn_from_use: bool = True
     """Whether tools called after a question rise for similar questions. Hashes of words are kept, never the words."""
+    learn_from_tenants: bool = False
+    """Whether both are learned from calls of tenants other than `local`, too: every tenant sees the shapes that were learned."""
     rankers: tuple[str, ...] = ()
     """Entry points of the group `gristmill.rankers` that rank by meaning, instead of the one that ships (`dense`)."""

@@ -21,6 +21,7 @@ from gristmill.values import dataclass
 
 log = logging.getLogger(__name__)
 
+LOCAL = "local"
 WAITING = 8
 """Results that wait to be looked at; more are not learned from, since each may be large."""
 ALL_UNTIL = 10
@@ -175,11 +176,13 @@ class LearnFromCalls:
     """The snapshot of now; calls come here under the names that it knows."""
     shapes: Shapes | None
     usage: Usage | None
+    from_tenants: bool = False
 
     async def __call__(self, call: ToolCall, proceed: Handler) -> ToolResult:
         """Pass the call on, and take note."""
         result = await proceed(call)
-        if not result.is_error:
+        # The catalogue is one for all: names of fields that one tenant's server answers with are not for another to read.
+        if not result.is_error and (self.from_tenants or call.tenant == LOCAL):
             self._note(call, result.value)
         return result
 

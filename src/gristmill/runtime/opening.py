@@ -85,7 +85,7 @@ async def open_library(config: Config, upstreams: Upstreams, callers: Callers) -
 def known_tools(config: Config, upstreams: Upstreams, library: Library) -> KnownTools:
     """The layers that go by what is known about tools."""
     held = HoldBack(library.accepted, upstreams) if config.catalog.quarantine == "refuse" else None
-    learn = LearnFromCalls(lambda: library.catalog, library.shapes, library.usage)
+    learn = LearnFromCalls(lambda: library.catalog, library.shapes, library.usage, config.catalog.learn_from_tenants)
     return KnownTools(
         hold_back=held,
         learn=learn if library.shapes or library.usage else None,

