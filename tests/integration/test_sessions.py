@@ -113,7 +113,8 @@ def test_threads_left_behind_stand_still_between_executions(runtime: BlockingRun
 
 @asynccontextmanager
 async def opened(state: Path, **sandbox: Any) -> AsyncGenerator[Runtime]:
-    config = Config(sandbox=SandboxConfig(**{"warm": 0, **sandbox}), store=StoreConfig(path=state))
+    settings: dict[str, Any] = {"warm": 0, **sandbox}
+    config = Config(sandbox=SandboxConfig(**settings), store=StoreConfig(path=state))
     async with Runtime.open(config) as runtime:
         yield runtime
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from gristmill.ledger.chain import Anchor
-from gristmill.ledger.entries import ACCEPTED, AuditEntry, AuditFilter, AuditRecord
+from gristmill.ledger.entries import ACCEPTED, INTERRUPTED, AuditEntry, AuditFilter, AuditRecord
 from gristmill.store.base import Row, Statement, Transaction, Value
 
 AUDIT_TABLES = (
@@ -75,9 +75,13 @@ def where(wanted: AuditFilter, after: int | None) -> tuple[str, tuple[Value, ...
 
 
 def _conditions(wanted: AuditFilter) -> Iterator[tuple[str, Value]]:
-    for name in ("kind", "id", "tenant", "session", "caller", "status", "parent"):
+    for name in ("kind", "id", "tenant", "session", "caller", "parent"):
         if (value := getattr(wanted, name)) is not None:
             yield f"{name} = ?", value
+    if wanted.status is not None:
+        # Nothing else says of an open promise how it ended.
+        is_open = wanted.promises == "open" and wanted.status == INTERRUPTED
+        yield f"status IN (?, '{ACCEPTED}')" if is_open else "status = ?", wanted.status
     if wanted.tool is not None:
         # A server's name alone means all its tools.
         prefix = f"substr(tool, 1, {len(wanted.tool) + 1}) = ?"

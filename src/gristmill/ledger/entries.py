@@ -12,6 +12,8 @@ from gristmill.values import dataclass
 Kind = Literal["execution", "call", "search", "security", "approval"]
 ACCEPTED = "accepted"
 """The status of a promise that an execution will run; its record is called ``EXECUTION/accepted`` and belongs to that one."""
+INSTANCE = "instance"
+"""Among the details of a promise: the process that made it."""
 INTERRUPTED = "interrupted"
 """How an execution ended that was accepted and has no record of its own, or was broken off by the end of the service."""
 
@@ -123,7 +125,7 @@ class AuditFilter:
     since: float | None = None
     until: float | None = None
     promises: Literal["all", "open"] = "all"
-    """Of promises all, or only those whose execution has no record of its own."""
+    """Of promises all, or only those whose execution has no record of its own: those are found as ``interrupted``, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 
@@ -27,6 +27,7 @@ from gristmill.runtime.desk import Desk
 from gristmill.runtime.difference import Differences
 from gristmill.runtime.discover import Discovery
 from gristmill.runtime.durable import Durable, open_durable
+from gristmill.runtime.instances import Instances
 from gristmill.runtime.keeping import Keeping
 from gristmill.runtime.library import Library
 from gristmill.runtime.notices import Notices
@@ -78,7 +79,8 @@ async def open_rooms(
         rooms = _rooms(config, frozenset(by_server(tools)), upstreams, library, durable, pool, kept, serving=serving)
         notices.open(rooms.recorder.noticed)
         try:
-            yield replace(rooms, callers=callers)
+            async with rooms.instances.seen() if serving else nullcontext():
+                yield replace(rooms, callers=callers)
         finally:
             await rooms.recorder.accounts.settled()
 
@@ -111,7 +113,7 @@ def _rooms(
     return Rooms(
         config=config, pool=pool, kept=kept, keeping=keeping, upstreams=upstreams, library=library, discovery=discovery,
         broker=broker, desk=desk, checks=Checks(library, upstreams, keeping.workspaces, site, config.guard),
-        spent=durable.spent, shields=shields, searches=searches,
+        spent=durable.spent, shields=shields, searches=searches, instances=Instances(durable.store),
         present=Presenter(config=config.shaping, place=partial(_place, keeping, shields), masks=config.mask.mode != "off"),
         recorder=Recorder(
             audit=durable.audit, note=desk.note, accounts=accounts, outcomes=durable.outcomes,

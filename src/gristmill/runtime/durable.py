@@ -20,7 +20,7 @@ from gristmill.ledger.keys import derive
 from gristmill.ledger.outcomes import Outcomes
 from gristmill.ledger.seal import Seal
 from gristmill.ledger.spent import Spent
-from gristmill.runtime import keeping, redactors, retention
+from gristmill.runtime import instances, keeping, redactors, retention
 from gristmill.runtime.credentials import credentials
 from gristmill.runtime.inbox import decision_recorder
 from gristmill.runtime.keeping import Keeping, keeping_over
@@ -38,6 +38,7 @@ TABLES = (
     *keeping.TABLES,
     *spent.TABLES,
     *outcomes.TABLES,
+    *instances.TABLES,
     *retention.TABLES,
 )
 

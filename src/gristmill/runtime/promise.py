@@ -3,7 +3,7 @@
 import hashlib
 import time
 
-from gristmill.ledger.entries import ACCEPTED, AuditRecord
+from gristmill.ledger.entries import ACCEPTED, INSTANCE, AuditRecord
 from gristmill.model import Execution
 from gristmill.runtime.rooms import Rooms
 from gristmill.runtime.run import Run
@@ -30,6 +30,7 @@ async def promise(rooms: Rooms, execution: Execution) -> None:
             # Nothing is masked before it runs: the program itself waits, sealed, in the journal.
             code_hash=hashlib.sha256(execution.code.encode("utf-8", "surrogatepass")).hexdigest(),
             status=ACCEPTED,
+            details={INSTANCE: rooms.instances.id},
         )
     )
     await rooms.desk.store.flush()

@@ -11,6 +11,7 @@ from gristmill.runtime.check import Checks
 from gristmill.runtime.desk import Desk
 from gristmill.runtime.difference import Differences
 from gristmill.runtime.discover import Discovery
+from gristmill.runtime.instances import Instances
 from gristmill.runtime.keeping import Keeping
 from gristmill.runtime.library import Library
 from gristmill.runtime.present import Presenter
@@ -46,6 +47,7 @@ class Rooms:
     differences: Differences
     shields: Shields
     searches: Searches
+    instances: Instances
     callers: Callers = field(default_factory=Callers)
     _with_tools: set[str] = field(default_factory=set[str])
 

@@ -226,6 +226,10 @@ class Runtime:
 
         await promise(self._rooms, execution)
 
+    async def lives_elsewhere(self, instance: str | None) -> bool:
+        """Whether another process that serves from the same store lives, by the id that its promises carry."""
+        return await self._rooms.instances.lives_elsewhere(instance)
+
     async def outcome(self, execution: str, *, caller: str = "local", tenant: str = "local") -> Outcome | None:
         """What came of an execution that was promised to that caller, as long as it is kept."""
         return await self._rooms.recorder.outcomes.find(execution, tenant=tenant, caller=caller)

@@ -4,6 +4,7 @@ import itertools
 import signal
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import httpx2 as httpx
@@ -310,5 +311,27 @@ def test_what_the_end_of_the_service_breaks_off_is_interrupted_and_can_be_resume
     assert (answers[0].status_code, answers[0].json()["code"]) == (409, "cancelled")
     with starting(state=state, tokens=tokens) as service, Client(service.url, token=tokens["ann"]) as client:
         assert client.execution(id_)["status"] == "interrupted"
+        assert id_ in [row["id"] for row in client.get("/executions", status="interrupted")["executions"]]
         client.upload("drained", "go", b"")
         assert client.execute(resume=id_).result == "whole"
+
+
+def test_two_services_over_one_store_tell_what_the_other_runs(starting: Start, new_state: Callable[[], Path]) -> None:
+    state = new_state()
+    code = "import os, time\nwhile not os.path.exists('go'): time.sleep(0.01)\n'whole'"
+    with ExitStack() as stack:
+        first = stack.enter_context(starting(state=state))
+        second = stack.enter_context(starting(state=state, tokens=first.tokens))
+        here, there = (stack.enter_context(Client(one.url, token=first.tokens["ann"])) for one in (first, second))
+        id_ = here.start(code, session="shared")
+        assert there.execution(id_)["status"] == "running"
+        assert [row["id"] for row in there.get("/executions", status="running")["executions"]] == [id_]
+        assert there.get("/executions", status="interrupted")["executions"] == []
+        for client in (here, there):
+            with pytest.raises(Conflict, match="still under way"):
+                client.execute(resume=id_)
+        first.end(signal.SIGKILL)
+        assert there.execution(id_)["status"] == "interrupted"
+        assert [row["id"] for row in there.get("/executions", status="interrupted")["executions"]] == [id_]
+        there.upload("shared", "go", b"")
+        assert there.execute(resume=id_).result == "whole"

@@ -13,7 +13,9 @@ CATALOG = Catalog.of([Tool(server="crm", name="find")])
 
 
 @pytest.mark.requirement("T46")
-@pytest.mark.parametrize(("tenant", "from_tenants", "learned"), [("local", False, True), ("acme", False, False), ("acme", True, True)])
+@pytest.mark.parametrize(
+    ("tenant", "from_tenants", "learned"), [("local", False, True), ("acme", False, False), ("acme", True, True)]
+)
 def test_only_the_operators_own_calls_are_learned_from_unless_he_says_otherwise(
     tmp_path: Path, tenant: str, from_tenants: bool, learned: bool
 ) -> None:

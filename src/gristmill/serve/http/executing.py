@@ -6,7 +6,7 @@ import time
 import uuid
 
 from gristmill.errors import Cancelled, Conflict
-from gristmill.ledger.entries import ACCEPTED, AuditEntry, AuditFilter, AuditRecord
+from gristmill.ledger.entries import ACCEPTED, INSTANCE, AuditEntry, AuditFilter, AuditRecord
 from gristmill.model import Execution, Outcome
 from gristmill.serve.auth import Principal
 from gristmill.serve.http.door import Door
@@ -30,8 +30,10 @@ async def begin(
 
     Raises:
         Busy: too many of this tenant are waiting.
-        Conflict: the key belongs to another request.
+        Conflict: the key belongs to another request, or what is to be resumed is still under way.
     """
+    if asked.resume is not None:
+        await _not_under_way(door, who, asked.resume)
     if asked.session is not None and (known := await session_of_id(door, asked.session, who.tenant, who.caller)) is not None:
         asked = asked.model_copy(update={"session": known.name})
     # From here on nothing waits: of two requests with the same key the second finds the first.
@@ -127,6 +129,25 @@ async def _never_twice(door: Door, run: Run) -> None:
         raise Conflict(f"this was executed already, as {run.id}, and is not executed again; see GET /executions/{run.id}")
     if await _last_record(door, run, f"{run.id}/{ACCEPTED}") is not None:
         raise Conflict(f"this was begun already, as {run.id}, and broken off; `resume` with that id takes it up")
+
+
+async def _not_under_way(door: Door, who: Principal, id_: str) -> None:
+    """Refuse to resume what still runs, here or in another process: it would be done twice at the same time."""
+    run = door.runs.peek(id_)
+    if run is None or (run.tenant, run.caller) != (who.tenant, who.caller):
+        mine = AuditFilter(kind="execution", id=f"{id_}/{ACCEPTED}", tenant=who.tenant, caller=who.caller, promises="open")
+        promise = next(iter(await door.runtime.audit.list(mine, limit=1)), None)
+        is_running = promise is not None and await door.runtime.lives_elsewhere(instance_of(promise))
+    else:
+        is_running = run.ended is None
+    if is_running:
+        raise Conflict(f"execution {id_} is still under way: wait for it, or cancel it first")
+
+
+def instance_of(promise: AuditEntry) -> str | None:
+    """The process that made a promise."""
+    found = promise.record.details.get(INSTANCE)
+    return found if isinstance(found, str) else None
 
 
 def _record_cancelled(door: Door, run: Run) -> None:

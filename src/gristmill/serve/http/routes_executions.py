@@ -1,6 +1,6 @@
 """``/executions``: what runs, what ran, and events as they happen."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Path, Query, Response
@@ -10,6 +10,7 @@ from gristmill.errors import Busy, NotFound
 from gristmill.ledger.entries import ACCEPTED, INTERRUPTED, AuditEntry, AuditFilter
 from gristmill.serve.auth import Principal
 from gristmill.serve.http.door import Door
+from gristmill.serve.http.executing import instance_of
 from gristmill.serve.http.runs import Run, may_see
 from gristmill.serve.http.shapes import ExecutionsView, ExecutionView
 from gristmill.serve.http.who import EXECUTE, SEE
@@ -40,12 +41,15 @@ def add_executions(routes: APIRouter, door: Door) -> None:
         now = door.runs.running(who) if after is None and status in (None, "running") else []
         running = [_of_run(run) for run in now if session in (None, run.session)]
         owner = who.caller if who.scopes.isdisjoint({"read", "admin"}) else None
-        kept = ACCEPTED if status == INTERRUPTED else status
+        # What another process promised is open on record, whether it runs or was lost with that process.
+        kept = ACCEPTED if status == "running" else status
         wanted = AuditFilter(
             kind="execution", tenant=who.tenant, caller=owner, status=kept, session=session, promises="open"
         )  # fmt: skip
         found = await door.runtime.audit.list(wanted, limit=limit, after=after)
-        told = [view for entry in found if not _is_under_way(door, view := _of_record(entry))]
+        elsewhere = await _elsewhere(door, found)
+        views = [_of_record(entry, elsewhere) for entry in found]
+        told = [view for view in views if status in (None, view.status) and not _is_under_way(door, view)]
         return ExecutionsView(executions=running + told, next=found[-1].seq if len(found) == limit else None)
 
     @routes.get("/executions/{id}", tags=["executions"])
@@ -124,7 +128,14 @@ async def _promised(door: Door, id_: str, who: Principal, missing: NotFound) -> 
     if not may_see(who, entry.record.tenant, entry.record.caller):
         raise missing
     made = await audit.list(AuditFilter(kind="call", tenant=who.tenant, parent=id_), limit=MOST_CALLS)
-    return _of_record(entry).model_copy(update={"calls": [call.fields() for call in reversed(made)]})
+    view = _of_record(entry, await _elsewhere(door, [entry]))
+    return view.model_copy(update={"calls": [call.fields() for call in reversed(made)]})
+
+
+async def _elsewhere(door: Door, entries: Iterable[AuditEntry]) -> frozenset[str]:
+    """Other processes that live, of those that made these promises."""
+    made_by = {instance_of(entry) for entry in entries if entry.record.status == ACCEPTED}
+    return frozenset([one for one in made_by if one is not None and await door.runtime.lives_elsewhere(one)])
 
 
 def _of_run(run: Run) -> ExecutionView:
@@ -139,13 +150,14 @@ def _is_under_way(door: Door, view: ExecutionView) -> bool:
     return run is not None and run.ended is None
 
 
-def _of_record(entry: AuditEntry) -> ExecutionView:
+def _of_record(entry: AuditEntry, elsewhere: frozenset[str] = frozenset()) -> ExecutionView:
     record = entry.record
     was_promised = record.status == ACCEPTED
+    promised = "running" if instance_of(entry) in elsewhere else INTERRUPTED
     return ExecutionView.model_validate(
         {
             "id": (was_promised and record.parent) or record.id, "session": record.session, "caller": record.caller,
-            "status": INTERRUPTED if was_promised else record.status or "unknown",
+            "status": promised if was_promised else record.status or "unknown",
             "time": record.time, "ms": record.ms, "seq": entry.seq, "about": _about(record.code),
         }
     )  # fmt: skip

@@ -34,7 +34,7 @@ def test_numbers_are_written_as_the_service_writes_them(language: str, monkeypat
 
 
 def test_a_time_says_its_day_and_year_where_they_are_not_today() -> None:
-    assert said(WORDS, "(...times) => times.map(when)", 1.0, 0) == ["1 Jan 1970, 00:00", "–"]
+    assert said(WORDS, "(...times) => times.map(when)", 1.0, 0) == ["1 Jan 1970, 00:00", "\u2013"]
     assert said(WORDS, "() => when(Date.now() / 1000)", zone="Asia/Tokyo").count(":") == 2
 
 
