@@ -5,8 +5,10 @@ import "./shown.js";
 import { render } from "preact";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { get, onUnauthorized } from "./api.js";
-import { Failure } from "./parts/basics.jsx";
-import { DECIDED, may, to, useLoad, useRoute, Who } from "./state.js";
+import { Failure, Header, Waits } from "./parts/basics.jsx";
+import { Connection } from "./parts/connection.jsx";
+import { to, useRoute } from "./route.js";
+import { DECIDED, may, useLoad, Who } from "./state.js";
 import { Approval, Approvals } from "./pages/approvals.jsx";
 import { Audit } from "./pages/audit.jsx";
 import { Execution } from "./pages/execution.jsx";
@@ -18,6 +20,7 @@ import { Session, Sessions } from "./pages/sessions.jsx";
 import { Skill, Skills } from "./pages/skills.jsx";
 import { Token } from "./pages/token.jsx";
 import { Tools } from "./pages/tools.jsx";
+import { zone } from "./words.js";
 
 const NAV = [
   ["", "Now"],
@@ -51,9 +54,12 @@ function page([first = "", second, third], who) {
       return <Audit />;
     default:
       return (
-        <p>
-          There is no such page. <a href="#/">Begin at the beginning.</a>
-        </p>
+        <>
+          <Header title="There is no such page" />
+          <p>
+            <a href="#/">Begin at the beginning.</a>
+          </p>
+        </>
       );
   }
 }
@@ -74,7 +80,6 @@ function App() {
   useEffect(() => {
     if (moved.current) document.getElementById("main").focus({ preventScroll: true }); // a new page: read on from its beginning
     moved.current = true;
-    document.title = `${NAV.find(([name]) => name === (route[0] || ""))?.[1] || "Token"} · Gristmill`;
     scrollTo(0, 0);
   }, [route.join("/")]);
   const asks = locked || route[0] === "token";
@@ -92,34 +97,56 @@ function App() {
       </a>
       <Nav here={route[0] || ""} who={who.value} />
       <main id="main" tabIndex={-1}>
+        <Connection />
         {asks ? (
           <Token key={round} needed={locked} changed={changed} />
         ) : who.value ? (
           <div key={round}>{page(route, who.value)}</div>
         ) : (
-          <Failure error={who.error} />
+          <Unknown who={who} />
         )}
       </main>
     </Who.Provider>
   );
 }
 
+/** Before we know who we are: nothing can be shown. */
+const Unknown = ({ who }) =>
+  who.error ? (
+    <>
+      <Header title="Gristmill" tab="No answer" />
+      <Failure error={who.error} again={who.again} />
+    </>
+  ) : (
+    <Waits />
+  );
+
 function Nav({ here, who }) {
   const [open, setOpen] = useState(false);
-  useEffect(() => setOpen(false), [here]);
+  const menu = useRef(null);
+  const close = () => setOpen(false);
+  useEffect(() => {
+    addEventListener("hashchange", close);
+    return () => removeEventListener("hashchange", close);
+  }, []);
+  const keys = (event) => {
+    if (event.key !== "Escape" || !open) return;
+    close();
+    menu.current.focus();
+  };
   return (
-    <header class="side">
-      <a class="name" href="#/">
+    <header class="side" onKeyDown={keys}>
+      <a class="name" href="#/" onClick={close}>
         Gristmill
       </a>
-      <button type="button" class="menu plain" aria-expanded={open} aria-controls="nav" onClick={() => setOpen(!open)}>
+      <button type="button" class="menu plain" ref={menu} aria-expanded={open} aria-controls="nav" onClick={() => setOpen(!open)}>
         Menu
       </button>
       <nav id="nav" class={open ? "open" : ""} aria-label="Pages">
         <ul>
           {NAV.map(([name, title]) => (
             <li key={name}>
-              <a href={name ? to(name) : "#/"} aria-current={here === name ? "page" : undefined}>
+              <a href={name ? to(name) : "#/"} aria-current={here === name ? "page" : undefined} onClick={close}>
                 {title} {name === "approvals" && who && <Waiting />}
               </a>
             </li>
@@ -130,10 +157,13 @@ function Nav({ here, who }) {
             <span>
               You are {who.name}, of the tenant {who.tenant}.
             </span>
-            <a href={to("token")}>Change token</a>
+            <a href={to("token")} onClick={close}>
+              Change token
+            </a>
             <span>
               version {who.version}, {who.isolation}
             </span>
+            <span>Times are those of {zone}.</span>
           </p>
         )}
       </nav>
@@ -141,17 +171,20 @@ function Nav({ here, who }) {
   );
 }
 
+const COUNTED = 100; // plans that are counted: more are as good as many
+
 /** How many plans wait, where it can be seen from every page. */
 function Waiting() {
-  const list = useLoad((signal) => get("approvals?limit=100", signal), [], { every: 10_000 });
+  const list = useLoad((signal) => get(`approvals?limit=${COUNTED}`, signal), [], { every: 10_000 });
   const waiting = list.value?.length;
   useEffect(() => {
     addEventListener(DECIDED, list.again);
     return () => removeEventListener(DECIDED, list.again);
   }, [list.again]);
+  const told = waiting === COUNTED ? `${COUNTED}+` : waiting;
   return waiting ? (
-    <span class="badge accent" aria-label={`${waiting} waiting`}>
-      {waiting}
+    <span class="badge accent" aria-label={`${told} waiting`}>
+      {told}
     </span>
   ) : null;
 }

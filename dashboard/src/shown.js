@@ -2,19 +2,35 @@
 // must not be shown a file name that reads backwards, or a description with a second one between its letters.
 import { options } from "preact";
 
-// Controls but tab and line ends; soft hyphen; marks, overrides and isolates of direction; zero-width and tag characters.
-const HIDDEN = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu;
+// The set of `src/gristmill/catalog/text.py`, and line ends that only some programs take for one. A test holds the two together.
+const HIDDEN = [
+  "\\0-\\x08\\x0b-\\x0c\\x0e-\\x1f\\x7f-\\x9f", // controls but tab and line ends
+  "\\xad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f", // soft hyphen, joiners, fillers
+  "\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f", // zero width, line separators, marks, overrides and isolates of direction
+  "\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\uffff", // fillers, variation selectors, byte order mark, noncharacters
+  "\\ud800-\\udfff\\ue000-\\uf8ff", // halves of characters, private use
+  "\\u{1bca0}-\\u{1bca3}\\u{1d173}-\\u{1d17a}", // controls of shorthand and of music
+  "\\u{e0000}-\\u{e0fff}\\u{f0000}-\\u{10ffff}", // tags, more selectors, private planes
+].join("");
+// One selector after a picture, or in a keycap, says how that is drawn and can say nothing else: ordinary emoji stay as they are.
+const PICTURE = "(?<=\\p{Extended_Pictographic})[\\ufe0e\\ufe0f](?![\\ufe00-\\ufe0f])|(?<=[#*0-9])\\ufe0f(?=\\u20e3)";
+const FOUND = new RegExp(`(${PICTURE})|\\r(?!\\n)|[${HIDDEN}]`, "gu");
 
-const escaped = (sign) => `\\u{${sign.codePointAt(0).toString(16)}}`;
+const written = (sign, harmless) => harmless ?? `\\u{${sign.codePointAt(0).toString(16)}}`;
 
-export const seen = (text) => text.replace(HIDDEN, escaped);
+export const seen = (text) => text.replace(FOUND, written);
 
 const shown = (child) => (typeof child === "string" ? seen(child) : Array.isArray(child) ? child.map(shown) : child);
 
+const SAID = ["title", "aria-label"]; // attributes that are read, too
 const before = options.vnode;
 
 options.vnode = (vnode) => {
   // Only of elements: what goes to a component comes out of it again as an element's.
-  if (typeof vnode.type === "string" && vnode.props.children !== undefined) vnode.props.children = shown(vnode.props.children);
+  if (typeof vnode.type === "string") {
+    const { props } = vnode;
+    if (props.children !== undefined) props.children = shown(props.children);
+    for (const name of SAID) if (typeof props[name] === "string") props[name] = seen(props[name]);
+  }
   before?.(vnode);
 };

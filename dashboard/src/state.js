@@ -1,57 +1,59 @@
-// The few hooks that pages share: where we are, what was loaded, who we are.
+// The few hooks that pages share: what was loaded, who we are, what is under way.
 import { createContext } from "preact";
 import { useCallback, useContext, useEffect, useRef, useState } from "preact/hooks";
+import { Lost } from "./api.js";
+import { useLink } from "./link.js";
 
 export const Who = createContext(null);
 export const useWho = () => useContext(Who);
 export const may = (who, ...scopes) => Boolean(who) && scopes.some((scope) => who.scopes.includes(scope));
 
-const parts = () => location.hash.replace(/^#\/?/, "").split("/").filter(Boolean).map(decode);
+/** Whether something of ``caller`` that only its owner and an admin see is in our sight. */
+export const owns = (who, caller) => may(who, "admin") || Boolean(who && caller && caller === who.caller);
 
-function decode(text) {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
+const NOTHING = { value: undefined, error: null, loading: true };
 
-/** The words after `#/`, as a list that changes with the address. */
-export function useRoute() {
-  const [route, setRoute] = useState(parts);
-  useEffect(() => {
-    const changed = () => setRoute(parts());
-    addEventListener("hashchange", changed);
-    return () => removeEventListener("hashchange", changed);
-  }, []);
-  return route;
-}
-
-export const to = (...words) => `#/${words.map((word) => encodeURIComponent(word)).join("/")}`;
-
-/** Load something; `every` loads it again, as long as anybody looks at the tab; so does another `round`. */
+/**
+ * Load something; again when the service is back after it was lost, with another `round`, and by `every` so many milliseconds after
+ * it has come, as long as anybody looks at the tab.
+ */
 export function useLoad(load, wants, { every = 0, round: asked = 0 } = {}) {
-  const [state, setState] = useState({ value: undefined, error: null, loading: true });
+  const [state, setState] = useState(NOTHING);
   const [round, setRound] = useState(0);
+  const { back } = useLink();
   const latest = useRef(load);
   latest.current = load;
-  useEffect(() => setState({ value: undefined, error: null, loading: true }), wants);
+  useEffect(() => setState(NOTHING), wants);
   useEffect(() => {
     const stop = new AbortController();
-    const once = () =>
-      latest.current(stop.signal).then(
-        (value) => stop.signal.aborted || setState({ value, error: null, loading: false }),
-        (error) => stop.signal.aborted || setState((old) => ({ ...old, error, loading: false })),
+    let [timer, isBusy] = [null, false];
+    const told = (fields) => stop.signal.aborted || setState((old) => ({ ...old, ...fields, loading: false }));
+    const once = async () => {
+      if (isBusy) return;
+      isBusy = true;
+      clearTimeout(timer);
+      await latest.current(stop.signal).then(
+        (value) => told({ value, error: null }),
+        // What was there stays, and the page says that the connection is lost.
+        (error) => stop.signal.aborted || setState((old) => failedState(old, error)),
       );
+      isBusy = false;
+      if (every && !stop.signal.aborted) timer = setTimeout(() => document.hidden || once(), every);
+    };
+    const seen = () => every && !document.hidden && once();
     once();
-    const timer = every && setInterval(() => document.hidden || once(), every);
+    document.addEventListener("visibilitychange", seen);
     return () => {
       stop.abort();
-      clearInterval(timer);
+      clearTimeout(timer);
+      document.removeEventListener("visibilitychange", seen);
     };
-  }, [...wants, round, asked, every]);
+  }, [...wants, round, asked, every, back]);
   return { ...state, again: useCallback(() => setRound((count) => count + 1), []) };
 }
+
+const failedState = (old, error) =>
+  error instanceof Lost && old.value !== undefined ? { ...old, loading: false } : { ...old, error, loading: false };
 
 /** Told to the window when a plan was decided, so that what counts them counts again. */
 export const DECIDED = "gristmill:decided";
@@ -74,21 +76,27 @@ export function useCalmly(value, act) {
   useEffect(() => () => clearTimeout(state.timer), []);
 }
 
-/** A clock that ticks while it is needed. */
+/** A clock that ticks while it is needed; it stands still while the service does not answer, since nobody knows what runs on. */
 export function useNow(active, every = 1000) {
+  const { lost } = useLink();
   const [now, setNow] = useState(() => Date.now() / 1000);
   useEffect(() => {
-    if (!active) return undefined;
+    if (!active || lost !== null) return undefined;
+    setNow(Date.now() / 1000);
     const timer = setInterval(() => setNow(Date.now() / 1000), every);
     return () => clearInterval(timer);
-  }, [active, every]);
+  }, [active, every, lost]);
   return now;
 }
 
-/** Something done on a click: whether it is under way, and what went wrong. */
+/** Something done on a click: whether it is under way, and what went wrong. Its button stays as it is meanwhile, since one that is
+ * disabled loses the focus: a second click does nothing. */
 export function useAction(act) {
   const [state, setState] = useState({ busy: false, error: null });
+  const isBusy = useRef(false);
   const run = async (...given) => {
+    if (isBusy.current) return undefined;
+    isBusy.current = true;
     setState({ busy: true, error: null });
     try {
       const done = await act(...given);
@@ -97,6 +105,8 @@ export function useAction(act) {
     } catch (error) {
       setState({ busy: false, error });
       return undefined;
+    } finally {
+      isBusy.current = false;
     }
   };
   return { ...state, run };

@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from gristmill.config import load_config
 from gristmill.config_serve import Scope
+from tests.browser.watching import Watched
 from tests.e2e.http.conftest import Service, make_tokens, start
 from tests.servers import HERE, chromium, python_command
 
@@ -18,6 +19,7 @@ SERVE = ("-m", "gristmill", "serve", "--http", "--config")
 TOKENS: dict[str, tuple[str, str, tuple[Scope, ...]]] = {
     "worker": ("worker", "local", ("execute",)),
     "boss": ("boss", "local", ("read", "approve", "admin")),
+    "rita": ("rita", "local", ("read", "approve")),  # what the guide advises for a person
 }
 FLAGS = [
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
@@ -99,6 +101,15 @@ def page(browser: Browser) -> Generator[Page]:
     context = browser.new_context()
     context.set_default_timeout(30_000)
     yield context.new_page()
+    context.close()
+
+
+@pytest.fixture
+def tab(browser: Browser, mill: Service) -> Generator[Watched]:
+    """A tab for the dashboard, of which everything is noted."""
+    context = browser.new_context()
+    context.set_default_timeout(30_000)
+    yield Watched(context.new_page(), mill.url)
     context.close()
 
 

@@ -1,20 +1,17 @@
 """The dashboard as people use it: in a real browser, over the running service and real servers."""
 
 import re
-from collections.abc import Generator
-from typing import Any
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from tests.browser.conftest import orders
+from tests.browser.doing import WAITS, WRITE, done, say_token, waiting
 from tests.browser.watching import PHONE, WIDE, Watched
 from tests.e2e.http.conftest import Service
 from tests.servers.markup import HOSTILE, IMAGE
 
-WRITE = "from servers.shop import write_query\nwrite_query(query=\"INSERT INTO orders (item) VALUES ('{}')\")"
-WAITS = "import os, time\nprint('begun', flush=True)\nwhile not os.path.exists('go'): time.sleep(0.01)\nprint('ended')\n6 * 7"
 SKILL = "from skills import save\ndef double(n: int) -> int:\n    'Twice.'\n    return n * {}\nsave(double, level='user')"
 RUDE = "from servers import rude\nprint({!r})\nrude.say()"
 BUDGET = 300_000
@@ -24,12 +21,12 @@ BUDGET = 300_000
 def places(mill: Service) -> dict[str, str]:
     """A service with something on every page; where each page is."""
     with mill.client() as local, mill.client("worker") as worker:
-        ran = _done(local, RUDE.format(HOSTILE), "ok")["id"]
-        _done(local, "1 / 0", "failed")
+        ran = done(local, RUDE.format(HOSTILE), "ok")["id"]
+        done(local, "1 / 0", "failed")
         for factor in ("2", "1 + n"):
-            _done(local, SKILL.format(factor), "ok", session="shown")
+            done(local, SKILL.format(factor), "ok", session="shown")
         local.put(f"/sessions/shown/files/{quote(IMAGE)}.txt", content=HOSTILE.encode()).raise_for_status()
-        plan = _done(worker, WRITE.format(IMAGE), "awaiting_approval")["plan"]["id"]
+        plan = done(worker, WRITE.format(IMAGE), "awaiting_approval")["plan"]["id"]
         named = next(tool["name"] for tool in local.get("/tools/rude").json() if tool["name"] != "say")
     return {
         "now": "", "executions": "executions", "execution": f"executions/{ran}", "approvals": "approvals", "plan": f"approvals/{plan}",
@@ -42,34 +39,6 @@ PAGES = (
     "now", "executions", "execution", "approvals", "plan", "playground", "tools", "server", "tool", "sessions", "session", "skills",
     "skill", "audit", "token",
 )  # fmt: skip
-
-
-def _done(client: Any, code: str, status: str, **fields: str) -> dict[str, Any]:
-    outcome = client.post("/execute", json={"code": code, **fields}).json()
-    assert outcome["status"] == status, outcome
-    return outcome
-
-
-@pytest.fixture
-def tab(browser: Browser, mill: Service) -> Generator[Watched]:
-    context = browser.new_context()
-    context.set_default_timeout(30_000)
-    yield Watched(context.new_page(), mill.url)
-    context.close()
-
-
-def say_token(tab: Watched, token: str) -> None:
-    """As a person does it."""
-    page = tab.open("token")
-    page.get_by_label("Token", exact=True).fill(token)
-    page.get_by_role("button", name="Use it").click()
-    page.get_by_role("button", name="Forget it").wait_for()
-
-
-def waiting(client: Any, session: str) -> str:
-    """An execution that goes on until there is a file ``go`` in its session."""
-    client.post("/sessions", json={"name": session}).raise_for_status()
-    return client.post("/execute", json={"code": WAITS, "session": session, "background": True}).json()["id"]
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -171,7 +140,7 @@ def test_a_plan_is_shown_and_approved_in_the_inbox_by_somebody_who_may(
 ) -> None:
     item = "from the inbox"
     with mill.client("worker") as worker:
-        asked = _done(worker, WRITE.format(item), "awaiting_approval")
+        asked = done(worker, WRITE.format(item), "awaiting_approval")
         page = tab.open(f"approvals/{asked['plan']['id']}")
         expect(page.locator("article.plan")).to_contain_text(item)
         assert page.get_by_role("button", name="Approve all").count() == 0, "this machine may only look"

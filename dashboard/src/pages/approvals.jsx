@@ -1,14 +1,33 @@
 // Plans that wait for a person. Whoever asked does not answer.
-import { useId, useState } from "preact/hooks";
-import { get, path, post } from "../api.js";
-import { Empty, Facts, Failure, Header, Loaded, Status, Time } from "../parts/basics.jsx";
-import { Diff, Json } from "../parts/text.jsx";
-import { DECIDED, may, to, useAction, useLoad, useNow, useWho } from "../state.js";
-import { left, many, shortId } from "../words.js";
+import { useState } from "preact/hooks";
+import { get, path, query } from "../api.js";
+import { Crumbs, Empty, Header, Loaded } from "../parts/basics.jsx";
+import { Plan } from "../parts/plan.jsx";
+import { Said } from "../parts/sure.jsx";
+import { Json } from "../parts/text.jsx";
+import { to, useAsked } from "../route.js";
+import { may, useLoad, useWho } from "../state.js";
+import { count, many, shortId } from "../words.js";
+
+const MOST = 1000; // as many as the service tells
+const SHOWN = 25;
+const MANY = 100;
+
+/** Those that wait come first, and of these whatever expires first; then what was decided, the newest first. */
+const urgentFirst = (plans) => {
+  const isPending = (plan) => plan.standing === "pending";
+  const waiting = plans.filter(isPending).sort((one, other) => one.expires - other.expires);
+  return [...waiting, ...plans.filter((plan) => !isPending(plan))];
+};
 
 export function Approvals() {
-  const [every, setEvery] = useState(false);
-  const list = useLoad((signal) => get(`approvals?pending=${!every}`, signal), [every], { every: 4000 });
+  const [asked, set] = useAsked({ decided: "" });
+  const [size, setSize] = useState(0);
+  const load = (signal) => get(`approvals${query({ pending: !asked.decided, limit: MOST })}`, signal);
+  const list = useLoad((signal) => load(signal).then(urgentFirst), [asked.decided], { every: size > MANY ? 20_000 : 4000 });
+  const [said, setSaid] = useState("");
+  const found = list.value?.length ?? 0;
+  if (found !== size) setSize(found); // many plans are much to ask for every few seconds
   return (
     <>
       <Header
@@ -16,39 +35,78 @@ export function Approvals() {
         lead="Calls that the policy does not allow without a person. A decision covers exactly these calls, once."
       >
         <label class="check">
-          <input type="checkbox" checked={every} onChange={(event) => setEvery(event.currentTarget.checked)} /> decided ones, too
+          <input
+            type="checkbox"
+            checked={Boolean(asked.decided)}
+            onChange={(event) => set({ decided: event.currentTarget.checked ? "too" : "" })}
+          />{" "}
+          decided ones, too
         </label>
       </Header>
       <Cannot />
+      <Said text={said} />
       <Loaded of={list}>
-        {(rows) =>
-          rows.length ? (
-            rows.map((row) => <Plan key={row.id} approval={row} again={list.again} />)
-          ) : (
-            <Empty title="Nothing waits for you.">
-              <p>
-                When code makes a call that the policy asks about, the run stops before anything is done, and its plan is put
-                here. Which calls ask is set in the policy:
-              </p>
-              <Json value={'[policy]\nask = ["github.create_*"]'} label="Example" />
-            </Empty>
-          )
-        }
+        {(plans) => (plans.length ? <Plans plans={plans} decided={decided(setSaid, list.again)} /> : <None />)}
       </Loaded>
     </>
   );
 }
 
-export function Approval({ id }) {
-  const found = useLoad((signal) => get(`approvals/${path(id)}`, signal), [id], { every: 4000 });
+const decided = (say, again) => (approval) => {
+  const calls = `${approval.approved.length} of ${many(approval.plan.calls.filter((call) => call.needs_approval).length, "call")}`;
+  say(`${approval.standing === "approved" ? `Approved: ${calls}` : "Denied: all calls"} of ${shortId(approval.execution)}.`);
+  again();
+};
+
+function Plans({ plans, decided }) {
+  const [shown, setShown] = useState(SHOWN);
+  const waiting = plans.filter((plan) => plan.standing === "pending").length;
+  const isCut = plans.length === MOST;
   return (
     <>
-      <p class="crumbs">
-        <a href={to("approvals")}>Approvals</a>
+      <p class="quiet">
+        {isCut ? `${count(MOST)} or more` : many(plans.length, "plan")}
+        {waiting !== plans.length && `, ${count(waiting)} of them waiting`}
+        {plans.length > shown && `; shown are ${count(shown)}, first those that expire first`}.
+        {isCut && ` The service tells the newest ${count(MOST)}: older ones follow as these are decided.`}
       </p>
-      <Header title="Plan" />
+      {plans.slice(0, shown).map((plan) => (
+        <Plan key={plan.id} approval={plan} decided={decided} />
+      ))}
+      {plans.length > shown && (
+        <p class="actions more">
+          <button type="button" class="plain" onClick={() => setShown(shown + SHOWN)}>
+            More
+          </button>
+        </p>
+      )}
+    </>
+  );
+}
+
+const None = () => (
+  <Empty title="Nothing waits for a decision.">
+    <p>
+      When code makes a call that the policy asks about, the run stops before anything is done, and its plan is put here. Which
+      calls ask is set in the policy:
+    </p>
+    <Json value={'[policy]\nask = ["github.create_*"]'} label="Example" />
+  </Empty>
+);
+
+export function Approval({ id }) {
+  const found = useLoad((signal) => get(`approvals/${path(id)}`, signal), [id], { every: 4000 });
+  const [said, setSaid] = useState("");
+  const of = found.value ? ` of ${shortId(found.value.execution)}` : "";
+  return (
+    <>
+      <Crumbs>
+        <a href={to("approvals")}>Approvals</a>
+      </Crumbs>
+      <Header title={`Plan${of}`} />
       <Cannot />
-      <Loaded of={found}>{(approval) => <Plan approval={approval} again={found.again} />}</Loaded>
+      <Said text={said} />
+      <Loaded of={found}>{(approval) => <Plan approval={approval} decided={decided(setSaid, found.again)} />}</Loaded>
     </>
   );
 }
@@ -65,112 +123,5 @@ function Cannot() {
       </code>{" "}
       and <a href={to("token")}>use it here</a>.
     </p>
-  );
-}
-
-function Plan({ approval, again }) {
-  const who = useWho();
-  const now = useNow(approval.standing === "pending");
-  const calls = approval.plan.calls;
-  const [chosen, setChosen] = useState(() => new Set(calls.filter((call) => call.needs_approval).map((call) => call.number)));
-  const decide = useAction(async (approve) => {
-    await post(`approvals/${path(approval.id)}`, { approve });
-    dispatchEvent(new Event(DECIDED));
-    again();
-  });
-  const own = who && approval.caller === who.caller && who.caller !== "local";
-  const isOpen = approval.standing === "pending" && may(who, "approve") && !own;
-  const toggle = (number) => {
-    const next = new Set(chosen);
-    if (!next.delete(number)) next.add(number);
-    setChosen(next);
-  };
-  return (
-    <article class="plan" aria-label={`Plan of execution ${shortId(approval.execution)}`}>
-      <header class="plan-head">
-        <h2>
-          {many(calls.length, "call")} of <a href={to("executions", approval.execution)}>{shortId(approval.execution)}</a>
-        </h2>
-        <Status value={approval.standing} />
-      </header>
-      <Facts
-        of={{
-          "Asked by": approval.caller,
-          Session: approval.session,
-          Asked: <Time at={approval.created} />,
-          Expires: approval.standing === "pending" ? left(approval.expires - now) : null,
-          "Decided by": approval.decided_by,
-          Decided: approval.decided ? <Time at={approval.decided} /> : null,
-        }}
-      />
-      {approval.plan.stopped && <p class="callout">The plan ends early: {approval.plan.stopped}</p>}
-      <ol class="planned">
-        {calls.map((call) => (
-          <Planned
-            key={call.number}
-            call={call}
-            isOpen={isOpen}
-            chosen={isOpen ? chosen.has(call.number) : approval.approved.includes(call.number)}
-            standing={approval.standing}
-            toggle={() => toggle(call.number)}
-          />
-        ))}
-      </ol>
-      <Failure error={decide.error} />
-      {own && approval.standing === "pending" && <p class="callout">You asked for this: somebody else has to decide.</p>}
-      {isOpen && (
-        <p class="actions">
-          <button type="button" disabled={decide.busy} onClick={() => decide.run("all")}>
-            Approve all
-          </button>
-          <button
-            type="button"
-            class="plain"
-            disabled={decide.busy || !chosen.size}
-            onClick={() => decide.run([...chosen].sort((a, b) => a - b))}
-          >
-            Approve chosen ({chosen.size})
-          </button>
-          <button type="button" class="danger" disabled={decide.busy} onClick={() => decide.run("none")}>
-            Deny
-          </button>
-        </p>
-      )}
-      {approval.standing === "approved" && (
-        <p class="quiet">
-          The calls are made when the execution is resumed: <code>resume="{approval.execution}"</code>, or its page.
-        </p>
-      )}
-    </article>
-  );
-}
-
-function Planned({ call, isOpen, chosen, standing, toggle }) {
-  const id = useId();
-  const refused = standing === "expired" ? "expired" : "denied"; // whatever became of the rest of the plan
-  const verdict = standing === "pending" || !call.needs_approval ? null : chosen ? "approved" : refused;
-  return (
-    <li>
-      <p class="planned-head">
-        {isOpen && call.needs_approval && <input type="checkbox" id={id} checked={chosen} onChange={toggle} />}
-        <label htmlFor={isOpen && call.needs_approval ? id : undefined}>
-          <code>{call.tool}</code>
-        </label>
-        {verdict && <Status value={verdict} />}
-        <span class="quiet">{call.needs_approval ? `asks by ${call.rule}` : "allowed anyway"}</span>
-      </p>
-      {call.was_lost && <p class="callout">It was sent before and its answer was lost: approving may do it twice.</p>}
-      {call.diff ? (
-        <Diff text={call.diff} label={`What ${call.tool} would change`} />
-      ) : (
-        <Json value={call.arguments} label={`Arguments of ${call.tool}`} />
-      )}
-      {call.diff && (
-        <details>
-          <summary>Arguments</summary>
-          <Json value={call.arguments} label={`Arguments of ${call.tool}`} />
-        </details>
-      )}
-    </li>
   );
 }

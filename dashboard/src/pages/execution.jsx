@@ -1,71 +1,89 @@
 // One execution: live while it runs, on record afterwards.
 import { useEffect } from "preact/hooks";
-import { get, path, post, remove } from "../api.js";
-import { Empty, Facts, Failure, Header, Loaded, Status, Sure, Time } from "../parts/basics.jsx";
-import { OutcomeBody, OutcomeFacts } from "../parts/outcome.jsx";
+import { get, path, remove } from "../api.js";
+import { useLink } from "../link.js";
+import { Crumbs, Empty, Facts, Failure, Header, Loaded, SessionName, Status, Time } from "../parts/basics.jsx";
+import { COUNTED, OutcomeBody, OutcomeFacts } from "../parts/outcome.jsx";
+import { Resume, useResume } from "../parts/resume.jsx";
 import { useRun } from "../parts/run.jsx";
+import { Kin, Standing, standing, useKin, usePlan } from "../parts/standing.jsx";
+import { Sure } from "../parts/sure.jsx";
 import { Code, Output, Plain } from "../parts/text.jsx";
 import { fromRecord, Timeline } from "../parts/timeline.jsx";
 import { Spent } from "../parts/tokens.jsx";
-import { may, to, useAction, useLoad, useNow, useWho } from "../state.js";
-import { ms, shortId } from "../words.js";
+import { to } from "../route.js";
+import { may, owns, useAction, useLoad, useNow, useWho } from "../state.js";
+import { full, ms, shortId } from "../words.js";
+
+const title = (id) => `Execution ${shortId(id)}`;
 
 export function Execution({ id }) {
   const found = useLoad((signal) => get(`executions/${path(id)}`, signal), [id]);
+  const execution = found.error?.status === 404 ? undefined : found.value;
   return (
     <>
-      <p class="crumbs">
+      <Crumbs>
         <a href={to("executions")}>Executions</a>
-      </p>
-      <Loaded of={found}>
-        {(execution) =>
-          execution.status === "running" ? <Live execution={execution} again={found.again} /> : <Ended execution={execution} />
-        }
-      </Loaded>
+      </Crumbs>
+      {execution && <Failure error={found.error} again={found.again} />}
+      {execution?.status === "running" && <Live execution={execution} again={found.again} />}
+      {execution && execution.status !== "running" && <Ended execution={execution} />}
+      {!execution && (
+        <>
+          <Header title={title(id)} />
+          {found.value && (
+            <p class="callout">It was under way when the service ended, and nothing of it was on record by then.</p>
+          )}
+          <Loaded of={{ ...found, value: undefined }} />
+        </>
+      )}
     </>
   );
 }
-
-/** Endings of which there is an account: the others were refused or broken off. */
-const COUNTED = new Set(["ok", "failed", "limited"]);
-
-const Session = ({ name }) => (name ? <a href={to("sessions", name)}>{name}</a> : "none");
 
 function Live({ execution, again }) {
   const run = useRun(execution.id);
   const now = useNow(!run.done, 500);
   const who = useWho();
+  const { lost } = useLink();
   const cancel = useAction(() => remove(`executions/${path(execution.id)}`));
+  const isGone = run.error?.status === 404; // another process answers now, and has not heard of it
   useEffect(() => {
-    if (run.done) again(); // the record says more than the stream did
-  }, [run.done]);
+    if (run.done || isGone) again(); // the record says more than the stream did
+  }, [run.done, isGone]);
+  const time = ms(Math.max(0, now - execution.time) * 1000);
   return (
     <>
-      <Header title={`Execution ${shortId(execution.id)}`} lead={<>Running for {ms(Math.max(0, now - execution.time) * 1000)}</>}>
-        {may(who, "execute") && <Sure label="Cancel" ask="Cancel it" onConfirm={cancel.run} disabled={run.done} />}
+      <Header title={title(execution.id)} lead={lost ? `It ran for ${time} when the connection was lost` : `Running for ${time}`}>
+        {may(who, "execute") && owns(who, execution.caller) && (
+          <Sure label="Cancel" ask="Cancel it" onConfirm={cancel.run} disabled={run.done || lost !== null} />
+        )}
       </Header>
-      <Failure error={cancel.error || run.error} />
+      <Failure error={cancel.error || (!isGone && run.error)} />
       <Facts
         of={{
-          Status: <Status value="running" />,
+          Status: <Status value={lost ? "unknown" : "running"} />,
           Began: <Time at={execution.time} />,
-          Session: <Session name={execution.session} />,
+          Session: <SessionName name={execution.session} caller={execution.caller} />,
           Caller: execution.caller,
+          Id: <code>{execution.id}</code>,
         }}
       />
-      {execution.code && (
+      {execution.code ? (
         <section>
           <h2>Code</h2>
           <Code text={execution.code} />
         </section>
+      ) : (
+        <p class="quiet">Its code is shown once it has ended: it is masked when it is recorded. Its caller sees it now.</p>
       )}
       <section>
         <h2>Output</h2>
-        <Output text={run.output} running={!run.done} />
+        <Output text={run.output} running={!run.done} cut={run.cut} dropped={run.dropped} />
       </section>
       <section>
         <h2>Tool calls</h2>
-        <Timeline calls={run.calls} now={now} />
+        <Timeline calls={run.calls} now={now} isLive none="It has called no tools so far." />
       </section>
     </>
   );
@@ -74,47 +92,36 @@ function Live({ execution, again }) {
 function Ended({ execution }) {
   const { outcome } = execution;
   const who = useWho();
-  const resume = useAction(async () => {
-    const { id } = await post("execute", { resume: execution.id, session: execution.session, background: true });
-    location.hash = to("executions", id);
-  });
-  const canResume = may(who, "execute") && execution.caller === who.caller && execution.status !== "ok";
+  const plan = usePlan(execution);
+  const kin = useKin(execution);
+  const resume = useResume(execution, plan.value, kin);
+  const facts = {
+    Session: <SessionName name={execution.session} caller={execution.caller} />,
+    Caller: execution.caller,
+    Id: <code>{execution.id}</code>,
+  };
+  const status = <Status value={plan.value && standing(plan.value) !== "pending" ? standing(plan.value) : execution.status} />;
   return (
     <>
-      <Header title={`Execution ${shortId(execution.id)}`} lead={<Time at={execution.time} />}>
-        {canResume && (
-          <button type="button" disabled={resume.busy} onClick={resume.run}>
-            Resume
-          </button>
-        )}
+      <Header title={title(execution.id)} lead={<Time at={execution.time} format={(at) => full.format(at * 1000)} />}>
+        <Resume of={resume} />
       </Header>
       <Failure error={resume.error} />
+      {execution.status === "interrupted" && <Interrupted isMine={execution.caller === who?.caller} />}
+      {plan.value && <Standing approval={plan.value} />}
+      <Kin kin={outcome?.replay ? { ...kin, of: null } : kin} />
       {outcome ? (
-        <OutcomeFacts outcome={outcome} />
+        <OutcomeFacts outcome={outcome} status={status} more={facts} />
       ) : (
-        <Facts of={{ Status: <Status value={execution.status} />, Took: ms(execution.ms) }} />
+        <Facts of={{ Status: status, Took: took(execution), ...facts }} />
       )}
-      <Facts of={{ Session: <Session name={execution.session} />, Caller: execution.caller, Id: <code>{execution.id}</code> }} />
       <section>
         <h2>Code</h2>
-        {execution.code ? (
-          <Code text={execution.code} />
-        ) : (
-          <p class="quiet">The code is not on record: without masks only its hash is kept.</p>
-        )}
+        {execution.code ? <Code text={execution.code} /> : <p class="quiet">{noCode(execution)}</p>}
       </section>
       <section>
         <h2>Output</h2>
-        {outcome ? (
-          <Output text={outcome.output} running={false} />
-        ) : (
-          <Empty title="The output is no longer kept.">
-            <p>
-              Outcomes stay for <code>serve.kept_seconds</code> after the end, and only while the service runs; the record keeps
-              code and calls.
-            </p>
-          </Empty>
-        )}
+        {outcome ? <Output text={outcome.output} running={false} /> : <NoOutput status={execution.status} />}
       </section>
       {outcome ? (
         <OutcomeBody outcome={outcome} />
@@ -123,9 +130,39 @@ function Ended({ execution }) {
       )}
       <section>
         <h2>Tool calls</h2>
-        <Timeline calls={fromRecord(execution.calls || [])} now={execution.time} />
+        <Timeline calls={fromRecord(execution.calls || [])} now={execution.time} none={noCalls(execution)} />
       </section>
       {may(who, "read", "admin") && COUNTED.has(execution.status) && <Spent of={{ execution: execution.id }} />}
     </>
   );
 }
+
+const took = (execution) => (typeof execution.ms === "number" ? ms(execution.ms) : null);
+
+const Interrupted = ({ isMine }) => (
+  <p class="callout">
+    The service ended before it did. Nothing is lost: {isMine ? "resume it" : "its caller can resume it"}, and calls that were
+    answered are not made again.
+  </p>
+);
+
+const noCode = ({ status }) =>
+  status === "interrupted"
+    ? "Its program is kept sealed, to be resumed; it is shown once it has run, since that is when it is masked."
+    : "The code is not on record: without masks only its hash is kept.";
+
+const noCalls = ({ status }) =>
+  status === "interrupted" ? "No call of it had ended when the service did." : "It called no tools.";
+
+const NoOutput = ({ status }) => {
+  if (status === "interrupted") return <p class="quiet">It has not ended, so there is no output on record.</p>;
+  if (status === "cancelled") return <p class="quiet">It was cancelled, so it has no outcome; what it did before is below.</p>;
+  return (
+    <Empty title="The output is no longer kept.">
+      <p>
+        Outcomes stay for <code>serve.kept_seconds</code> after the end, and only while the service runs; the record keeps code
+        and calls.
+      </p>
+    </Empty>
+  );
+};

@@ -1,26 +1,27 @@
 // What runs now, and how it has been going.
 import { useMemo, useState } from "preact/hooks";
 import { get } from "../api.js";
-import { Empty, Failure, Header, Loaded, Tile, Tiles } from "../parts/basics.jsx";
-import { buckets, isError, quantile } from "../parts/buckets.js";
+import { Empty, Failure, Header, Loaded, Tile, Tiles, Waits } from "../parts/basics.jsx";
+import { buckets, isError, quantile, stepped } from "../parts/buckets.js";
 import { Calls } from "../parts/calls.jsx";
 import { Chart } from "../parts/chart.jsx";
 import { useRunning } from "../parts/running.js";
-import { useRun } from "../parts/run.jsx";
 import { Plain } from "../parts/text.jsx";
 import { Tokens } from "../parts/tokens.jsx";
-import { may, to, useCalmly, useLoad, useNow, useWho } from "../state.js";
-import { compact, count, many, ms, shortId } from "../words.js";
+import { to } from "../route.js";
+import { may, useCalmly, useLoad, useNow, useWho } from "../state.js";
+import { compact, count, many, ms, percent, shortId } from "../words.js";
 
 const SAMPLE = 1000;
 
 export function Overview() {
   const who = useWho();
-  const { running, lastEnded, error } = useRunning();
+  const now = useRunning();
   const [round, setRound] = useState(0);
   const list = useLoad((signal) => get(`executions?limit=${SAMPLE}`, signal), []);
   const stats = useLoad((signal) => (may(who, "read", "admin") ? get("stats", signal) : Promise.resolve(null)), []);
-  useCalmly(lastEnded, () => {
+  const ended = list.value?.executions.filter((one) => one.status !== "running" && one.time);
+  useCalmly(now.lastEnded, () => {
     list.again();
     stats.again();
     setRound((count) => count + 1);
@@ -28,73 +29,69 @@ export function Overview() {
   return (
     <>
       <Header title="Now" lead="What runs, and how it has been going." />
-      <Failure error={error} />
-      <Loaded of={list}>
-        {({ executions }) => <Sections running={running || []} executions={executions} stats={stats.value} />}
-      </Loaded>
+      <Running now={now} isFirst={ended?.length === 0} />
+      <Loaded of={list}>{() => ended.length > 0 && <Trend ended={ended} stats={stats.value} />}</Loaded>
+      <Failure error={stats.error} again={stats.again} />
       {stats.value && <Calls round={round} />}
       {stats.value && <Tokens tokens={stats.value.tokens} />}
     </>
   );
 }
 
-function Sections({ running, executions, stats }) {
-  const ended = executions.filter((one) => one.status !== "running" && one.time);
+function Running({ now: { running, total, error }, isFirst }) {
   return (
-    <>
-      <section aria-labelledby="running">
-        <h2 id="running">
-          Running <span class="badge">{running.length}</span>
-        </h2>
-        <p class="unseen" role="status">
-          {many(running.length, "execution")} running
-        </p>
-        {running.length ? (
-          <ul class="cards">
-            {running.map((one) => (
-              <Running key={one.id} execution={one} />
-            ))}
-          </ul>
-        ) : (
-          <Quiet first={!ended.length} />
-        )}
-      </section>
-      {ended.length > 0 && <Trend ended={ended} stats={stats} />}
-    </>
+    <section aria-labelledby="running">
+      <h2 id="running">
+        Running <span class="badge">{running ? count(total) : "?"}</span>
+      </h2>
+      <p class="unseen" role="status">
+        {running && `${many(total, "execution")} running`}
+      </p>
+      {error && <p class="quiet">What runs now is not known; it is asked again.</p>}
+      <Failure error={error} />
+      {!running && !error && <Waits />}
+      {running?.length === 0 && <Quiet isFirst={isFirst} />}
+      {running?.length > 0 && (
+        <ul class="cards">
+          {running.map((one) => (
+            <Card key={one.id} execution={one} />
+          ))}
+        </ul>
+      )}
+      {total > running?.length && <p class="quiet">These are the newest; {count(total - running.length)} more run.</p>}
+    </section>
   );
 }
 
-function Quiet({ first }) {
+function Quiet({ isFirst }) {
   const command = `curl ${location.origin}/execute -H 'Content-Type: application/json' \\\n  -d '{"code": "print(6 * 7)"}'`;
   return (
-    <Empty title={first ? "Nothing has run yet." : "Nothing is running."}>
+    <Empty title={isFirst ? "Nothing has run yet." : "Nothing is running."}>
       <p>
         Executions show up here while they run. Try one in the <a href={to("playground")}>playground</a>
-        {first ? ", or from a shell:" : "."}
+        {isFirst ? ", or from a shell:" : "."}
       </p>
-      {first && <Plain text={command} label="Command" />}
+      {isFirst && <Plain text={command} label="Command" />}
     </Empty>
   );
 }
 
-function Running({ execution }) {
-  const run = useRun(execution.id);
-  const now = useNow(!run.done);
-  const open = run.calls.filter((call) => call.end === undefined);
-  const line = run.output.trimEnd().split("\n").at(-1);
+function Card({ execution }) {
+  const now = useNow(true);
+  const { open_calls: open, open_calls_total: all } = execution;
   return (
     <li class="card">
       <p class="card-head">
         <a href={to("executions", execution.id)}>{shortId(execution.id)}</a>
-        <span class="quiet">
+        <span class="quiet named">
           {execution.session || "no session"} · {execution.caller}
         </span>
         <span class="clock">{ms(Math.max(0, now - execution.time) * 1000)}</span>
       </p>
       <p class="doing">
-        {open.length ? `calls ${open.map((call) => call.tool).join(", ")}` : `${many(run.calls.length, "call")} made`}
+        {all ? `calls ${open.join(", ")}${all > open.length ? ` and ${count(all - open.length)} more` : ""}` : "no open call"}
       </p>
-      {line && <pre class="line">{line}</pre>}
+      {execution.line && <pre class="line">{execution.line}</pre>}
     </li>
   );
 }
@@ -119,15 +116,19 @@ function Trend({ ended, stats }) {
     .sort((a, b) => a - b);
   const errors = ended.filter(isError).length;
   const [median, slow] = [quantile(sorted, 0.5), quantile(sorted, 0.95)];
-  const share = `${((100 * errors) / ended.length).toFixed(errors ? 1 : 0)} %`;
+  const step = stepped(found.step);
   return (
     <section aria-labelledby="trend">
       <h2 id="trend">The last {many(ended.length, "execution")}</h2>
       <Tiles>
-        <Tile label="Errors" value={share} note={`${count(errors)} of ${count(ended.length)}`} tone={errors ? "bad" : ""} />
+        <Tile
+          label="Errors"
+          value={percent(errors, ended.length)}
+          note={`${count(errors)} of ${count(ended.length)}`}
+          tone={errors ? "bad" : ""}
+        />
         <Tile label="Median time" value={ms(median)} />
         <Tile label="95th percentile" value={ms(slow)} />
-        {stats && <Tile label="At work" value={count(stats.running)} note={`${count(stats.waiting)} waiting`} />}
         {stats && (
           <Tile label="Calls on record" value={compact(stats.tokens.calls)} note={`${count(stats.tokens.searches)} × searched`} />
         )}
@@ -136,6 +137,7 @@ function Trend({ ended, stats }) {
         <Chart
           title="Executions"
           summary={`${count(ended.length)}, ${many(errors, "error")}`}
+          remark={`One bar is ${step}.`}
           series={RUNS}
           values={counts}
           unit={compact}
@@ -144,6 +146,7 @@ function Trend({ ended, stats }) {
         <Chart
           title="Time"
           summary={`median ${ms(median)}, 95th percentile ${ms(slow)}`}
+          remark={`One point is ${step}.`}
           series={TIMES}
           values={times}
           unit={ms}

@@ -1,12 +1,15 @@
 // Write code, run it, watch it.
-import { useState } from "preact/hooks";
-import { path, post, remove } from "../api.js";
-import { Failure, Field, Header, Status } from "../parts/basics.jsx";
+import { useRef, useState } from "preact/hooks";
+import { get, path, post, remove } from "../api.js";
+import { useLink } from "../link.js";
+import { Failure, Field, Header, Loaded, Status } from "../parts/basics.jsx";
 import { OutcomeBody, OutcomeFacts } from "../parts/outcome.jsx";
 import { useRun } from "../parts/run.jsx";
+import { Standing, usePlan } from "../parts/standing.jsx";
 import { Output } from "../parts/text.jsx";
 import { Timeline } from "../parts/timeline.jsx";
-import { may, to, useAction, useNow, useWho } from "../state.js";
+import { to } from "../route.js";
+import { may, useAction, useLoad, useNow, useWho } from "../state.js";
 
 const EXAMPLES = {
   "A result": "squares = [n * n for n in range(10)]\nsum(squares)",
@@ -30,10 +33,11 @@ export function Playground() {
     const accepted = await post("execute", { code, session: session.trim() || null, context: given, background: true });
     setId(accepted.id);
   });
-  const keys = (event) => {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) start.run();
-  };
   const allowed = may(who, "execute");
+  const isReady = allowed && code.trim();
+  const keys = (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && isReady) start.run();
+  };
   return (
     <>
       <Header title="Playground" lead="Run a program as an agent would: the same sandbox, the same rules, the same record." />
@@ -76,13 +80,13 @@ export function Playground() {
           <Field label="Context" hint="JSON that the code reads as context.name">
             <input value={context} placeholder='{"user": 7}' onInput={(event) => setContext(event.currentTarget.value)} />
           </Field>
-          <button type="submit" disabled={!allowed || start.busy || !code.trim()}>
+          <button type="submit" aria-busy={start.busy} disabled={!isReady}>
             Run
           </button>
         </div>
         {!allowed && (
           <p class="callout">
-            Running needs a token with the scope <code>execute</code>.
+            Running needs a token with the scope <code>execute</code>. <a href={to("token")}>Use another token</a>
           </p>
         )}
         <Failure error={start.error} />
@@ -96,35 +100,69 @@ function parsed(text) {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw Object.assign(new Error(`The context is not JSON: ${error.message}`), { code: "context" });
+    throw new Error(`The context is not JSON: ${error.message}`);
   }
+}
+
+/** How it is: as was heard, or nobody knows while the service does not answer. */
+function statusOf(run, lost) {
+  if (run.outcome) return run.outcome.status;
+  if (run.problem) return run.problem.code === "cancelled" ? "cancelled" : "error";
+  return lost ? "unknown" : "running";
 }
 
 function Watched({ id }) {
   const run = useRun(id);
+  const { lost } = useLink();
   const now = useNow(!run.done, 250);
-  const cancel = useAction(() => remove(`executions/${path(id)}`));
+  const heading = useRef(null);
+  const cancel = useAction(async () => {
+    await remove(`executions/${path(id)}`);
+    heading.current?.focus(); // the button goes with what it cancelled
+  });
+  const plan = usePlan(run.outcome && { id, status: run.outcome.status, outcome: run.outcome });
+  const status = statusOf(run, lost);
+  const isGone = run.error?.status === 404;
   return (
     <section aria-labelledby="watched">
-      <h2 id="watched">
-        <a href={to("executions", id)}>Execution</a>{" "}
-        {run.outcome ? <Status value={run.outcome.status} /> : <Status value={run.done ? "error" : "running"} />}
+      <h2 id="watched" tabIndex={-1} ref={heading}>
+        <a href={to("executions", id)}>Execution</a> {isGone ? null : <Status value={status} />}
       </h2>
       <p class="unseen" role="status">
-        {run.outcome ? `ended: ${run.outcome.status}` : run.done ? "ended" : "running"}
+        {run.done ? `ended: ${status}` : status}
       </p>
-      {!run.done && (
-        <button type="button" class="plain" disabled={cancel.busy} onClick={cancel.run}>
-          Cancel
-        </button>
+      {!run.done && !isGone && (
+        <p class="actions">
+          <button type="button" class="plain" disabled={lost !== null} aria-busy={cancel.busy} onClick={cancel.run}>
+            Cancel
+          </button>
+        </p>
       )}
-      <Failure
-        error={run.error || cancel.error || (run.problem && { code: run.problem.code, message: run.problem.message || "" })}
-      />
-      <Output text={run.output} running={!run.done} />
-      {run.calls.length > 0 && <Timeline calls={run.calls} now={now} />}
+      {isGone && <Gone id={id} />}
+      <Failure error={cancel.error || (!isGone && run.error) || (status === "error" && failure(run.problem))} />
+      {status === "cancelled" && <p class="quiet">It was cancelled; what it had done by then is done.</p>}
+      <Output text={run.output} running={!run.done} cut={run.cut} dropped={run.dropped} />
+      {run.calls.length > 0 && <Timeline calls={run.calls} now={now} isLive />}
+      {plan.value && <Standing approval={plan.value} />}
       {run.outcome && <OutcomeFacts outcome={run.outcome} />}
       {run.outcome && <OutcomeBody outcome={run.outcome} />}
     </section>
+  );
+}
+
+const failure = (problem) => ({ code: problem.code, message: problem.message || "It was broken off by the service" });
+
+/** The service was started anew and has no stream of it: its record says what became of it. */
+function Gone({ id }) {
+  const found = useLoad((signal) => get(`executions/${path(id)}`, signal), [id]);
+  return (
+    <Loaded of={found}>
+      {(execution) => (
+        <p class="callout">
+          The service was started anew meanwhile: <Status value={execution.status} />.{" "}
+          <a href={to("executions", id)}>What is known of it</a>
+        </p>
+      )}
+    </Loaded>
   );
 }

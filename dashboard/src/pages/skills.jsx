@@ -1,17 +1,29 @@
 // Functions that code saved for later, version by version.
 import { useState } from "preact/hooks";
 import { get, path, query, remove } from "../api.js";
-import { Empty, Facts, Failure, Field, Header, Loaded, Sure, Time } from "../parts/basics.jsx";
+import { Choice, Crumbs, Empty, Facts, Failure, Field, Header, Loaded, Time } from "../parts/basics.jsx";
+import { Sure } from "../parts/sure.jsx";
 import { Table } from "../parts/table.jsx";
 import { Code, Diff, Plain } from "../parts/text.jsx";
-import { may, to, useAction, useLoad, useWho } from "../state.js";
+import { to, useAsked } from "../route.js";
+import { may, useAction, useLoad, useWho } from "../state.js";
+
+/** Who finds a skill. */
+const LEVELS = { session: "one session", user: "its caller", shared: "the whole tenant" };
 
 const COLUMNS = [
-  { name: "Skill", cell: (row) => <a href={to("skills", row.name)}>{row.name}</a> },
-  { name: "Version", right: true, cell: (row) => row.version },
-  { name: "Tested", cell: (row) => (row.tested ? "yes" : "no") },
-  { name: "For", wide: true, cell: (row) => row.level },
-  { name: "Saved", wide: true, cell: (row) => <Time at={row.created} /> },
+  {
+    name: "Skill",
+    cell: (row) => (
+      <a class="named" href={to("skills", row.name)}>
+        {row.name}
+      </a>
+    ),
+  },
+  { name: "Version", right: true, tight: true, cell: (row) => row.version },
+  { name: "Tested", tight: true, cell: (row) => (row.tested ? "yes" : "no") },
+  { name: "For", wide: true, tight: true, cell: (row) => LEVELS[row.level] || row.level },
+  { name: "Saved", wide: true, tight: true, cell: (row) => <Time at={row.created} /> },
   { name: "Requires", wide: true, cell: (row) => row.requires.join(", ") || "–" },
 ];
 
@@ -19,19 +31,20 @@ const EXAMPLE =
   'from skills import save\n\ndef double(n: int) -> int:\n    """Twice a number."""\n    return n * 2\n\nsave(double, tests="assert double(2) == 4", level="user")';
 
 export function Skills() {
+  const who = useWho();
   const list = useLoad((signal) => get("skills", signal), []);
   return (
     <>
-      <Header title="Skills" lead="Functions that an agent saved, tested, to use again." />
+      <Header
+        title="Skills"
+        lead="Functions that an agent saved, tested, to use again: yours and shared ones. Those of one session are on its page."
+      />
       <Loaded of={list}>
         {(rows) =>
           rows.length ? (
             <Table caption="Skills" columns={COLUMNS} rows={rows} id={(row) => `${row.level} ${row.name}`} />
           ) : (
-            <Empty title="Nothing has been saved yet.">
-              <p>Code saves a function once it works, and any later program imports it:</p>
-              <Plain text={EXAMPLE} label="Example" />
-            </Empty>
+            <None who={who} />
           )
         }
       </Loaded>
@@ -39,63 +52,87 @@ export function Skills() {
   );
 }
 
+const None = ({ who }) =>
+  may(who, "execute") ? (
+    <Empty title="You have saved nothing yet, and nothing is shared.">
+      <p>Code saves a function once it works, and any later program imports it:</p>
+      <Plain text={EXAMPLE} label="Example" />
+    </Empty>
+  ) : (
+    <Empty title="Your token shows no skill.">
+      <p>
+        It cannot save any, and those of the level <code>user</code> are seen by whoever saved them: you see shared ones, of which
+        there is none.
+      </p>
+    </Empty>
+  );
+
 export function Skill({ name }) {
   const who = useWho();
-  const skill = useLoad((signal) => get(`skills/${path(name)}`, signal), [name]);
+  const [{ session }] = useAsked({ session: "" });
+  const skill = useLoad((signal) => get(`skills/${path(name)}${query({ session })}`, signal), [name, session]);
   const forget = useAction(async (level) => {
-    await remove(`skills/${path(name)}${query({ level })}`);
-    location.hash = to("skills");
+    await remove(`skills/${path(name)}${query({ level, session })}`);
+    location.hash = session ? to("sessions", session) : to("skills");
   });
+  const mayForget = skill.value && may(who, skill.value.level === "shared" ? "admin" : "execute") && may(who, "execute");
   return (
     <>
-      <p class="crumbs">
+      <Crumbs>
         <a href={to("skills")}>Skills</a>
-      </p>
-      <Header title={name}>
-        {skill.value && may(who, "execute") && (
-          <Sure label="Forget" ask="Forget every version" onConfirm={() => forget.run(skill.value.level)} />
-        )}
-      </Header>
-      <Failure error={forget.error} />
-      <Loaded of={skill}>
-        {(found) => (
+        {session && (
           <>
-            <Facts
-              of={{
-                Version: found.version,
-                Tested: found.tested ? "yes" : "no",
-                For: found.level,
-                Caller: found.caller,
-                Saved: <Time at={found.created} />,
-                Requires: found.requires.join(", ") || "nothing",
-                Hash: <code>{found.hash.slice(0, 12)}</code>,
-              }}
-            />
-            <section>
-              <h2>Source</h2>
-              <Code text={found.source} label="Source" />
-            </section>
-            {found.tests && (
-              <section>
-                <h2>Tests</h2>
-                <Code text={found.tests} label="Tests" />
-              </section>
-            )}
-            <Versions name={name} versions={[...found.versions].sort((a, b) => b - a)} />
+            {" "}
+            of <a href={to("sessions", session)}>a session</a>
           </>
         )}
-      </Loaded>
+      </Crumbs>
+      <Header title={name} tab={`Skill ${name}`}>
+        {mayForget && <Sure label="Forget" ask="Forget every version" onConfirm={() => forget.run(skill.value.level)} />}
+      </Header>
+      <Failure error={forget.error} />
+      <Loaded of={skill}>{(found) => <Contents skill={found} session={session} />}</Loaded>
     </>
   );
 }
 
-function Versions({ name, versions }) {
+function Contents({ skill, session }) {
+  return (
+    <>
+      <Facts
+        of={{
+          Version: skill.version,
+          Tested: skill.tested ? "yes" : "no",
+          For: LEVELS[skill.level] || skill.level,
+          Caller: skill.caller,
+          Saved: <Time at={skill.created} />,
+          Requires: skill.requires.join(", ") || "nothing",
+          Hash: <code>{skill.hash.slice(0, 12)}</code>,
+        }}
+      />
+      <section>
+        <h2>Source</h2>
+        <Code text={skill.source} label="Source" />
+      </section>
+      {skill.tests && (
+        <section>
+          <h2>Tests</h2>
+          <Code text={skill.tests} label="Tests" />
+        </section>
+      )}
+      <Versions name={skill.name} session={session} versions={[...skill.versions].sort((a, b) => b - a)} />
+    </>
+  );
+}
+
+function Versions({ name, session, versions }) {
   const [pair, setPair] = useState({ old: versions[1], new: versions[0] });
   const found = useLoad(
-    (signal) => (pair.old ? get(`skills/${path(name)}/diff${query(pair)}`, signal) : Promise.resolve(null)),
+    (signal) => (pair.old ? get(`skills/${path(name)}/diff${query({ ...pair, session })}`, signal) : Promise.resolve(null)),
     [name, pair.old, pair.new],
   );
   const choose = (side) => (event) => setPair({ ...pair, [side]: Number(event.currentTarget.value) });
+  const words = Object.fromEntries(versions.map((version) => [version, `version ${version}`]));
   return (
     <section aria-labelledby="versions">
       <h2 id="versions">What changed</h2>
@@ -104,8 +141,12 @@ function Versions({ name, versions }) {
       ) : (
         <>
           <div class="filters">
-            <Pick label="From" versions={versions} value={pair.old} onChange={choose("old")} />
-            <Pick label="To" versions={versions} value={pair.new} onChange={choose("new")} />
+            <Field label="From">
+              <Choice of={versions} words={words} value={pair.old} onChange={choose("old")} />
+            </Field>
+            <Field label="To">
+              <Choice of={versions} words={words} value={pair.new} onChange={choose("new")} />
+            </Field>
           </div>
           <Loaded of={found}>
             {(told) => (told?.diff ? <Diff text={told.diff} /> : <p class="quiet">Nothing: both are the same.</p>)}
@@ -115,15 +156,3 @@ function Versions({ name, versions }) {
     </section>
   );
 }
-
-const Pick = ({ label, versions, value, onChange }) => (
-  <Field label={label}>
-    <select value={value} onChange={onChange}>
-      {versions.map((version) => (
-        <option key={version} value={version}>
-          version {version}
-        </option>
-      ))}
-    </select>
-  </Field>
-);

@@ -1,13 +1,15 @@
 // Servers and what they cost, and the search that agents use.
-import { useState } from "preact/hooks";
 import { get, query } from "../api.js";
-import { Empty, Failure, Field, Header, Loaded, Status, Tile, Tiles } from "../parts/basics.jsx";
+import { Choice, Empty, Field, Header, Loaded, Status, Tile, Tiles } from "../parts/basics.jsx";
 import { Table } from "../parts/table.jsx";
 import { Plain } from "../parts/text.jsx";
-import { to, useAction, useLoad } from "../state.js";
+import { to, useAsked } from "../route.js";
+import { useLoad } from "../state.js";
 import { count } from "../words.js";
 
 const LEVELS = { name_only: "names", with_description: "descriptions", full: "in full" };
+const LIMITS = ["3", "5", "10", "20"];
+const ASKED = { query: "", detail: "with_description", limit: "5" };
 
 export function Tools() {
   const servers = useLoad((signal) => get("tools", signal), [], { every: 5000 });
@@ -28,27 +30,45 @@ const COLUMNS = [
     name: "Server",
     cell: (row) => (
       <>
-        <a href={to("tools", row.name)}>{row.name}</a>
+        <a class="named" href={to("tools", row.name)}>
+          {row.name}
+        </a>
         <small class="narrow">
           <Remarks row={row} />
         </small>
       </>
     ),
   },
-  { name: "State", cell: (row) => <Status value={row.state} /> },
-  { name: "Tools", right: true, cell: (row) => count(row.tools) },
-  { name: "Tokens", right: true, cell: (row) => count(row.tokens) },
-  { name: "Kind", wide: true, cell: (row) => row.kind },
+  { name: "State", tight: true, cell: (row) => <Status value={row.state} /> },
+  { name: "Tools", right: true, tight: true, cell: (row) => count(row.tools) },
+  { name: "Tokens", right: true, tight: true, cell: (row) => count(row.tokens) },
+  { name: "Kind", wide: true, tight: true, cell: (row) => row.kind },
   { name: "Remarks", wide: true, cell: (row) => <Remarks row={row} /> },
 ];
 
+/** What is wrong, in short: the server's page says it in full. */
 function Remarks({ row }) {
   const told = [
     row.error,
     row.changed && `${row.changed} changed since accepted`,
     row.flagged && `${row.flagged} suspicious`,
   ].filter(Boolean);
-  return told.length ? <span class="bad-text clamp">{told.join(" · ")}</span> : <span class="quiet">{row.era || "–"}</span>;
+  return (
+    told.length > 0 && (
+      <a class="bad-text clamp" href={to("tools", row.name)}>
+        {told.join(" · ")}
+      </a>
+    )
+  );
+}
+
+/** A server that is not connected while nobody calls it is as it should be. */
+const UNWELL = new Set(["failed", "closed"]);
+
+function health(rows) {
+  const [unwell, begins] = [rows.filter((row) => UNWELL.has(row.state)), rows.filter((row) => row.state === "connecting")];
+  const told = [unwell.length && `${unwell.length} failed`, begins.length && `${begins.length} connecting`].filter(Boolean);
+  return told.join(", ") || "all well";
 }
 
 function Servers({ rows }) {
@@ -63,24 +83,27 @@ function Servers({ rows }) {
     );
   }
   const sum = (name) => rows.reduce((total, row) => total + row[name], 0);
-  const ready = rows.filter((row) => row.state === "ready").length;
+  const isBad = rows.some((row) => UNWELL.has(row.state));
   return (
     <section aria-label="Servers">
       <Tiles>
-        <Tile label="Servers" value={count(rows.length)} note={`${ready} ready`} />
+        <Tile label="Servers" value={count(rows.length)} note={health(rows)} tone={isBad ? "bad-note" : ""} />
         <Tile label="Tools" value={count(sum("tools"))} />
         <Tile label="Tokens of all definitions" value={count(sum("tokens"))} note="an agent here reads two tools instead" />
       </Tiles>
       <Table caption="Servers" columns={COLUMNS} rows={rows} id={(row) => row.name} />
+      <p class="quiet small">An idle server is connected when it is called.</p>
     </section>
   );
 }
 
 function Search() {
-  const [asked, setAsked] = useState({ query: "", detail_level: "with_description", limit: 5 });
-  const [found, setFound] = useState(null);
-  const search = useAction(async () => setFound(await get(`tools/search${query(asked)}`)));
-  const set = (name) => (event) => setAsked({ ...asked, [name]: event.currentTarget.value });
+  const [asked, set] = useAsked(ASKED);
+  const wanted = { query: asked.query, detail_level: asked.detail, limit: asked.limit };
+  const found = useLoad(
+    (signal) => (asked.query ? get(`tools/search${query(wanted)}`, signal) : Promise.resolve(null)),
+    [asked.query, asked.detail, asked.limit],
+  );
   return (
     <section aria-labelledby="search">
       <h2 id="search">Search</h2>
@@ -89,43 +112,39 @@ function Search() {
         role="search"
         onSubmit={(event) => {
           event.preventDefault();
-          if (asked.query.trim()) search.run();
+          const given = Object.fromEntries(new FormData(event.currentTarget));
+          if (given.query.trim()) set({ ...given, query: given.query.trim() });
         }}
       >
         <Field grow label="What should a tool do?">
-          <input type="search" value={asked.query} placeholder="open invoices of a customer" onInput={set("query")} />
+          <input type="search" name="query" required defaultValue={asked.query} placeholder="open invoices of a customer" />
         </Field>
         <Field label="Detail">
-          <select value={asked.detail_level} onChange={set("detail_level")}>
-            {Object.entries(LEVELS).map(([value, name]) => (
-              <option key={value} value={value}>
-                {name}
-              </option>
-            ))}
-          </select>
+          <Choice
+            name="detail"
+            of={Object.keys(LEVELS)}
+            words={LEVELS}
+            value={asked.detail}
+            onChange={(event) => set({ detail: event.currentTarget.value })}
+          />
         </Field>
         <Field label="At most">
-          <select value={asked.limit} onChange={set("limit")}>
-            {[3, 5, 10, 20].map((one) => (
-              <option key={one} value={one}>
-                {one}
-              </option>
-            ))}
-          </select>
+          <Choice name="limit" of={LIMITS} value={asked.limit} onChange={(event) => set({ limit: event.currentTarget.value })} />
         </Field>
-        <button type="submit" disabled={search.busy || !asked.query.trim()}>
-          Search
-        </button>
+        <button type="submit">Search</button>
       </form>
-      <Failure error={search.error} />
       <div aria-live="polite">
-        {found ? (
-          <Hits found={found} />
-        ) : (
-          <p class="quiet">
-            Ask as an agent does with <code>search_tools</code>: you see the ranking, and the text that it gets.
-          </p>
-        )}
+        <Loaded of={found}>
+          {(told) =>
+            told ? (
+              <Hits found={told} />
+            ) : (
+              <p class="quiet">
+                Ask as an agent does with <code>search_tools</code>: you see the ranking, and the text that it gets.
+              </p>
+            )
+          }
+        </Loaded>
       </div>
     </section>
   );

@@ -1,28 +1,40 @@
 // Small pieces of every page. All text goes in as text: nothing here makes markup out of strings.
 import { cloneElement } from "preact";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
-import { full, mood, when } from "../words.js";
+import { useEffect, useId } from "preact/hooks";
+import { to } from "../route.js";
+import { seen } from "../shown.js";
+import { owns, useWho } from "../state.js";
+import { full, mood, when, worded } from "../words.js";
 
-export const Status = ({ value }) => <span class={`status ${mood(value)}`}>{String(value).replaceAll("_", " ")}</span>;
+export const Status = ({ value, children }) => <span class={`status ${mood(value)}`}>{children || worded(value)}</span>;
 
-export const Time = ({ at }) =>
+/** A time, as short as it can be; in full where the pointer rests. */
+export const Time = ({ at, format = when }) =>
   at ? (
     <time dateTime={new Date(at * 1000).toISOString()} title={full.format(at * 1000)}>
-      {when(at)}
+      {format(at)}
     </time>
   ) : (
     <span>–</span>
   );
 
-export const Header = ({ title, lead, children }) => (
-  <header class="head">
-    <div>
-      <h1>{title}</h1>
-      {lead && <p class="lead">{lead}</p>}
-    </div>
-    {children && <div class="actions">{children}</div>}
-  </header>
-);
+/** The head of a page; `tab` is its name among the browser's tabs, where that is not its title. */
+export function Header({ title, tab = title, lead, children }) {
+  useEffect(() => {
+    document.title = seen(`${tab} · Gristmill`);
+  }, [tab]);
+  return (
+    <header class="head">
+      <div class="head-text">
+        <h1>{title}</h1>
+        {lead && <p class="lead">{lead}</p>}
+      </div>
+      {children && <div class="actions">{children}</div>}
+    </header>
+  );
+}
+
+export const Crumbs = ({ children }) => <p class="crumbs">{children}</p>;
 
 /** Nothing is here yet: says why, and what would put something here. */
 export const Empty = ({ title, children }) => (
@@ -32,29 +44,39 @@ export const Empty = ({ title, children }) => (
   </div>
 );
 
-export const Failure = ({ error }) =>
+const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?:…]$/.test(text) ? "" : ".");
+
+/** What went wrong, and a way on. */
+export const Failure = ({ error, again }) =>
   error && (
-    <p class="failure" role="alert">
-      <strong>{error.code || "error"}</strong> {error.message}
-    </p>
+    <div class="failure" role="alert">
+      <p>
+        {sentence(error.message)} {error.code && <small>({error.code})</small>}
+      </p>
+      {error.status === 403 && <a href={to("token")}>Use another token</a>}
+      {again && error.status !== 403 && error.status !== 404 && (
+        <button type="button" class="plain" onClick={again}>
+          Try again
+        </button>
+      )}
+    </div>
   );
+
+export const Waits = () => (
+  <p class="quiet" aria-busy="true">
+    Loading …
+  </p>
+);
 
 /** What was loaded, or that it is on its way, or why it is not there. */
 export function Loaded({ of, children }) {
-  if (of.value !== undefined) {
-    return (
-      <>
-        <Failure error={of.error} />
-        {children(of.value)}
-      </>
-    );
-  }
-  return of.error ? (
-    <Failure error={of.error} />
-  ) : (
-    <p class="quiet" aria-busy="true">
-      Loading …
-    </p>
+  const failure = <Failure error={of.error} again={of.again} />;
+  if (of.value === undefined) return of.error ? failure : <Waits />;
+  return (
+    <>
+      {failure}
+      {children(of.value)}
+    </>
   );
 }
 
@@ -84,35 +106,16 @@ export function Field({ label, hint, grow, children }) {
   );
 }
 
-/** A button that asks once more before it does what cannot be undone. */
-export function Sure({ label, ask, onConfirm, disabled }) {
-  const [asked, setAsked] = useState(null); // null until it was used: then the focus follows the button that took its place
-  const focus = useRef(null);
-  useEffect(() => {
-    if (asked !== null) focus.current?.focus();
-  }, [asked]);
-  if (!asked) {
-    return (
-      <button type="button" class="plain" ref={focus} disabled={disabled} onClick={() => setAsked(true)}>
-        {label}
-      </button>
-    );
-  }
-  const answer = (yes) => () => {
-    setAsked(false);
-    if (yes) onConfirm();
-  };
-  return (
-    <span class="sure" role="group" aria-label={ask}>
-      <button type="button" class="danger" ref={focus} onClick={answer(true)}>
-        {ask}
-      </button>
-      <button type="button" class="plain" onClick={answer(false)}>
-        Keep
-      </button>
-    </span>
-  );
-}
+/** A choice among a few; what is not among them, and was asked for all the same, is shown too. */
+export const Choice = ({ of, value, words = {}, ...more }) => (
+  <select value={value} {...more}>
+    {[...new Set([...of, value])].map((one) => (
+      <option key={one} value={one}>
+        {words[one] ?? worded(one)}
+      </option>
+    ))}
+  </select>
+);
 
 export const Facts = ({ of }) => (
   <dl class="facts">
@@ -126,3 +129,18 @@ export const Facts = ({ of }) => (
       ))}
   </dl>
 );
+
+/** A session's name; a link for those who can open it, which are its caller and an admin. */
+export function SessionName({ name, caller }) {
+  const who = useWho();
+  if (!name) return <span class="quiet">none</span>;
+  return owns(who, caller) ? (
+    <a class="named" href={to("sessions", name)}>
+      {name}
+    </a>
+  ) : (
+    <span class="named" title="Its caller and an admin can open it.">
+      {name}
+    </span>
+  );
+}

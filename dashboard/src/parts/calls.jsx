@@ -1,25 +1,29 @@
 // Which tools are called, how long they take, how often they fail: out of the last calls on record.
+import { useState } from "preact/hooks";
 import { get } from "../api.js";
-import { to, useLoad } from "../state.js";
-import { count, ms } from "../words.js";
+import { to } from "../route.js";
+import { useLoad } from "../state.js";
+import { count, many, ms } from "../words.js";
 import { Loaded } from "./basics.jsx";
 import { quantile } from "./buckets.js";
 import { Table } from "./table.jsx";
 
 const SAMPLE = 1000;
 const SHOWN = 8;
-const FINE = new Set(["ok", "planned"]);
+
+/** A call that only waits for approval was not made: it took no time, and did not fail. */
+const wasMade = ({ tool, status }) => tool && !tool.startsWith("gristmill.") && status !== "planned";
 
 function byTool(records) {
   const found = new Map();
   for (const { tool, ms: took, status } of records) {
     const row = found.get(tool) || { tool, times: [], errors: 0 };
     row.times.push(took || 0);
-    row.errors += FINE.has(status) ? 0 : 1;
+    row.errors += status === "ok" ? 0 : 1;
     found.set(tool, row);
   }
   for (const row of found.values()) row.times.sort((a, b) => a - b);
-  return [...found.values()].sort((one, other) => other.times.length - one.times.length).slice(0, SHOWN);
+  return [...found.values()].sort((one, other) => other.times.length - one.times.length);
 }
 
 function link(key) {
@@ -37,19 +41,29 @@ const COLUMNS = [
 
 export function Calls({ round }) {
   const list = useLoad((signal) => get(`audit?kind=call&limit=${SAMPLE}`, signal), [], { round });
+  return <Loaded of={list}>{({ records }) => <Made records={records.filter(wasMade)} />}</Loaded>;
+}
+
+function Made({ records }) {
+  const [isWhole, setWhole] = useState(false);
+  const rows = byTool(records);
+  if (!rows.length) return null;
   return (
-    <Loaded of={list}>
-      {({ records }) => {
-        const rows = byTool(records.filter((one) => one.tool && !one.tool.startsWith("gristmill.")));
-        return (
-          rows.length > 0 && (
-            <section aria-labelledby="calls">
-              <h2 id="calls">Tools that were called</h2>
-              <Table caption="Tools that were called" columns={COLUMNS} rows={rows} id={(row) => row.tool} />
-            </section>
-          )
-        );
-      }}
-    </Loaded>
+    <section aria-labelledby="calls">
+      <h2 id="calls">
+        Tools that were called <small class="quiet">in the last {many(records.length, "call")} on record</small>
+      </h2>
+      <Table
+        caption="Tools that were called"
+        columns={COLUMNS}
+        rows={isWhole ? rows : rows.slice(0, SHOWN)}
+        id={(row) => row.tool}
+      />
+      {rows.length > SHOWN && (
+        <button type="button" class="plain" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
+          {isWhole ? `Only the ${SHOWN} most called` : `All ${rows.length} tools`}
+        </button>
+      )}
+    </section>
   );
 }

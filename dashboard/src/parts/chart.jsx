@@ -1,14 +1,32 @@
 // uPlot in a page: it takes its colours from the style sheet, follows the width of its box and the choice of light or dark.
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
-import { when } from "../words.js";
+import { exactly } from "../words.js";
 
 const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-const HEIGHT = 180;
+const HEIGHT = 190;
+const NARROWEST = 8; // steps that are shown at least: one bar alone is no picture
 const STEPS = [1, 2, 5].flatMap((digit) => Array.from({ length: 9 }, (_, power) => digit * 10 ** power)).sort((a, b) => a - b);
+const [MINUTE, HOUR, DAY] = [60, 3600, 86_400];
+const TIMES = [
+  ...[1, 2, 5, 10, 20, 30],
+  ...[1, 2, 5, 10, 20, 30].map((minutes) => minutes * MINUTE),
+  ...[1, 2, 3, 4, 6, 12].map((hours) => hours * HOUR),
+  ...[1, 2, 3, 5, 7, 10, 15, 30, 60, 90, 120, 180, 365, 730].map((days) => days * DAY),
+];
+// uPlot's own way to label times: a line for each tick, and below it the day or the year where a new one begins. Its columns: from
+// which distance of ticks on, the line, what is added for a new year, month, day, hour, minute, second, and that it is added.
+const label = (from, line, year = null, day = null) => [from, line, year, null, day, null, null, null, 1];
+const LABELS = [
+  label(365 * DAY, "{YYYY}"),
+  label(28 * DAY, "{MMM}", "\n{YYYY}"),
+  label(DAY, "{D} {MMM}", "\n{YYYY}"),
+  label(MINUTE, "{HH}:{mm}", "\n{D} {MMM} {YYYY}", "\n{D} {MMM}"),
+  label(1, "{HH}:{mm}:{ss}", "\n{D} {MMM} {YYYY}", "\n{D} {MMM}"),
+];
 
 /** `series`: {label, color (a style-sheet variable), bars, points}; `values`: times, then one list for each series. */
-export function Chart({ title, summary, series, values, unit, step }) {
+export function Chart({ title, summary, remark, series, values, unit, step }) {
   const box = useRef(null);
   useEffect(() => {
     let plot = null;
@@ -31,10 +49,17 @@ export function Chart({ title, summary, series, values, unit, step }) {
     <figure class="chart">
       <figcaption>
         <strong>{title}</strong> <span class="quiet">{summary}</span>
+        <small>{remark}</small>
       </figcaption>
-      <div ref={box} role="img" aria-label={`${title}: ${summary}`} />
+      <div ref={box} role="img" aria-label={`${title}: ${summary}. ${remark}`} />
     </figure>
   );
+}
+
+/** From the first step to the last, and some air where they are few: for a single one uPlot would show a whole day. */
+function range(times, step) {
+  const air = Math.max(step / 2, (NARROWEST * step - (times.at(-1) - times[0])) / 2);
+  return times.length ? [times[0] - air, times.at(-1) + air] : [0, 1];
 }
 
 function options(series, unit, step, width) {
@@ -50,15 +75,14 @@ function options(series, unit, step, width) {
     cursor: { drag: { x: false, y: false }, y: false, points: { show: false } },
     legend: { markers: { width: 0, fill: (_plot, place) => css(series[place - 1]?.color) } },
     scales: {
-      // By the times themselves: for a single one uPlot would show a whole day.
-      x: { range: ({ data: [times] }) => (times.length ? [times[0] - step / 2, times.at(-1) + step / 2] : [0, 1]) },
+      x: { range: ({ data: [times] }) => range(times, step) },
       y: { range: (_plot, _low, high) => [0, Math.max(high * 1.1, 1)] },
     },
     axes: [
-      { ...axis, grid: { show: false }, space: 64, size: 28, values: (_plot, ticks) => ticks.map(when) },
+      { ...axis, grid: { show: false }, space: 60, size: 44, incrs: TIMES, values: LABELS },
       { ...axis, size: 60, incrs: STEPS, values: (_plot, ticks) => ticks.map(unit) },
     ],
-    series: [{ label: "Time", value: (_plot, time) => (time ? when(time) : "–") }, ...series.map((one) => drawn(one, unit))],
+    series: [{ label: "From", value: (_plot, time) => (time ? exactly(time) : "–") }, ...series.map((one) => drawn(one, unit))],
   };
 }
 

@@ -1,16 +1,16 @@
 // The files of one workspace. What is in them was written by code: it is shown as text or handed over, never rendered.
 import { useState } from "preact/hooks";
-import { get, path, put, query, raw, remove } from "../api.js";
+import { fileOf, get, path, query, raw, remove } from "../api.js";
 import { useAction, useLoad } from "../state.js";
 import { bytes } from "../words.js";
-import { Empty, Failure, Field, Loaded, Sure, Time } from "./basics.jsx";
+import { Empty, Failure, Loaded, Time } from "./basics.jsx";
+import { Said, Sure } from "./sure.jsx";
 import { Table } from "./table.jsx";
-import { Plain } from "./text.jsx";
+import { Upload } from "./upload.jsx";
+import { View } from "./view.jsx";
 
-const SHOWN = 64_000; // bytes of a file that are shown
 const TEXT = /^(text\/|application\/(json|xml|javascript|x-sh|toml|yaml|x-yaml|sql|x-ndjson))/;
 const isText = (file) => TEXT.test(file.mime) || /\.(md|csv|tsv|log|toml|ya?ml|jsonl?|py|txt|ini|cfg)$/i.test(file.path);
-const address = (session, file) => `sessions/${path(session)}/files/${path(...file.split("/"))}`;
 
 export function Files({ session, mayChange }) {
   const [after, setAfter] = useState("");
@@ -18,40 +18,33 @@ export function Files({ session, mayChange }) {
     (signal) => get(`sessions/${path(session)}/files${query({ limit: 200, after })}`, signal),
     [session, after],
   );
-  const [shown, setShown] = useState(null);
-  const view = useAction(async (file) => setShown({ path: file.path, text: await beginning(address(session, file.path)) }));
-  const keep = useAction((file) => download(address(session, file.path), file.path));
+  const [viewed, setViewed] = useState(null);
+  const [said, setSaid] = useState("");
+  const keep = useAction((file) => download(fileOf(session, file.path), file.path));
   const drop = useAction(async (file) => {
-    await remove(address(session, file.path));
+    await remove(fileOf(session, file.path));
+    setSaid(`${file.path} is deleted.`);
     list.again();
   });
   const columns = [
-    {
-      name: "Path",
-      cell: (file) => (
-        <span class="file-path">
-          {file.path}
-          {file.kind === "folder" && "/"}
-        </span>
-      ),
-    },
-    { name: "Size", right: true, cell: (file) => (file.kind === "file" ? bytes(file.size) : "–") },
-    { name: "Changed", wide: true, cell: (file) => <Time at={file.changed} /> },
+    { name: "Path", cell: (file) => <Path file={file} /> },
+    { name: "Size", right: true, tight: true, cell: (file) => (file.kind === "file" ? bytes(file.size) : "–") },
+    { name: "Changed", wide: true, tight: true, cell: (file) => <Time at={file.changed} /> },
     {
       name: "Actions",
+      tight: true,
       cell: (file) => (
         <span class="actions">
-          {file.kind === "file" && isText(file) && (
-            <button type="button" class="plain" onClick={() => view.run(file)} aria-label={`View ${file.path}`}>
-              View
-            </button>
+          {file.kind === "file" && isText(file) && <Act label="View" file={file} act={() => setViewed(file)} />}
+          {file.kind === "file" && <Act label="Download" file={file} act={() => keep.run(file)} />}
+          {mayChange && (
+            <Sure
+              label="Delete"
+              ask={file.kind === "folder" ? "Delete it with everything in it" : "Delete it"}
+              about={file.path}
+              onConfirm={() => drop.run(file)}
+            />
           )}
-          {file.kind === "file" && (
-            <button type="button" class="plain" onClick={() => keep.run(file)} aria-label={`Download ${file.path}`}>
-              Download
-            </button>
-          )}
-          {mayChange && <Sure label="Delete" ask={`Delete ${file.path}`} onConfirm={() => drop.run(file)} />}
         </span>
       ),
     },
@@ -59,17 +52,19 @@ export function Files({ session, mayChange }) {
   return (
     <section aria-labelledby="files">
       <h2 id="files">Files</h2>
-      <Failure error={view.error || keep.error || drop.error} />
+      <Said text={said} />
+      <Failure error={keep.error || drop.error} />
       <Loaded of={list}>
         {(page) => (
           <>
             {page.files.length ? (
-              <Table caption="Files" columns={columns} rows={page.files} id={(file) => file.path} />
+              <Table stacks caption="Files" columns={columns} rows={page.files} id={(file) => file.path} />
             ) : (
-              <Empty title="The workspace is empty.">
+              <Empty title={after ? "There are no more files." : "The workspace is empty."}>
                 <p>Whatever code writes to its working directory is here, and what you upload is there for the code.</p>
               </Empty>
             )}
+            {page.truncated && <p class="callout">There are more files than the service lists.</p>}
             <p class="actions">
               {after && (
                 <button type="button" class="plain" onClick={() => setAfter("")}>
@@ -86,48 +81,23 @@ export function Files({ session, mayChange }) {
         )}
       </Loaded>
       {mayChange && <Upload session={session} done={list.again} />}
-      {shown && (
-        <section aria-live="polite">
-          <h3>{shown.path}</h3>
-          <Plain text={shown.text || "It is empty."} label={shown.path} />
-        </section>
-      )}
+      {viewed && <View where={fileOf(session, viewed.path)} name={viewed.path} close={() => setViewed(null)} />}
     </section>
   );
 }
 
-function Upload({ session, done }) {
-  const upload = useAction(async (event) => {
-    const input = event.currentTarget;
-    for (const file of input.files) await put(address(session, file.name), file);
-    input.value = "";
-    done();
-  });
-  return (
-    <>
-      <Field label="Upload">
-        <input type="file" multiple disabled={upload.busy} onChange={upload.run} />
-      </Field>
-      <Failure error={upload.error} />
-    </>
-  );
-}
+const Path = ({ file }) => (
+  <span class="file-path">
+    {file.path}
+    {file.kind === "folder" && "/"}
+  </span>
+);
 
-/** As much of a file as is shown; the rest is not even fetched. */
-async function beginning(where) {
-  const stop = new AbortController();
-  const reader = (await raw(where, stop.signal)).body.getReader();
-  const decoder = new TextDecoder();
-  let [text, size] = ["", 0];
-  while (size < SHOWN) {
-    const { done, value } = await reader.read();
-    if (done) return text;
-    size += value.length;
-    text += decoder.decode(value, { stream: true });
-  }
-  stop.abort();
-  return `${text.slice(0, SHOWN)}\n… (the rest is not shown)`;
-}
+const Act = ({ label, file, act }) => (
+  <button type="button" class="plain" onClick={act} aria-label={`${label} ${file.path}`}>
+    {label}
+  </button>
+);
 
 async function download(where, name) {
   const link = document.createElement("a");

@@ -1,22 +1,35 @@
 // How an execution ended, as its caller was told.
-import { to } from "../state.js";
-import { count, many, ms } from "../words.js";
+import { to } from "../route.js";
+import { count, many, ms, shortId } from "../words.js";
 import { Facts, Status } from "./basics.jsx";
 import { Json, Plain } from "./text.jsx";
 
-const saved = (tokens) => (tokens < 0 ? `${count(-tokens)} more than direct calls` : `${count(tokens)} against direct calls`);
+/** Endings of which there is an account: the others were refused or broken off, or wait. */
+export const COUNTED = new Set(["ok", "failed", "limited"]);
 
-export function OutcomeFacts({ outcome }) {
+const saved = (tokens) =>
+  `${count(Math.abs(tokens))} ${tokens < 0 ? "more than" : "less than"} direct calls, each token counted once`;
+
+const Replayed = ({ of, answered }) => (
+  <>
+    {many(answered, "answer")} of <a href={to("executions", of)}>{shortId(of)}</a>
+  </>
+);
+
+/** `status` stands for the outcome's own where more is known by now; `more` is told with it. */
+export function OutcomeFacts({ outcome, status = <Status value={outcome.status} />, more }) {
+  const isCounted = COUNTED.has(outcome.status) && typeof outcome.tokens_saved === "number";
   return (
     <Facts
       of={{
-        Status: <Status value={outcome.status} />,
+        Status: status,
         Took: ms(outcome.execution_time_ms),
         Memory: outcome.memory_mb ? `${outcome.memory_mb.toFixed(1)} MB` : null,
-        "Tokens saved": typeof outcome.tokens_saved === "number" ? saved(outcome.tokens_saved) : null,
+        Tokens: isCounted ? saved(outcome.tokens_saved) : null,
         Limit: outcome.limit,
         Isolation: outcome.isolation,
-        Replayed: outcome.replay ? `${many(outcome.replay.answered, "answer")} of ${outcome.replay.of.slice(0, 8)}` : null,
+        Replayed: outcome.replay && <Replayed of={outcome.replay.of} answered={outcome.replay.answered} />,
+        ...more,
       }}
     />
   );
@@ -25,12 +38,6 @@ export function OutcomeFacts({ outcome }) {
 export function OutcomeBody({ outcome }) {
   return (
     <>
-      {outcome.plan && (
-        <p class="callout">
-          {many(outcome.plan.calls.length, "call")} of it wait for a person.{" "}
-          <a href={to("approvals", outcome.plan.id)}>See the plan</a>
-        </p>
-      )}
       {outcome.error && (
         <section>
           <h2>Error</h2>

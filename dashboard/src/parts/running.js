@@ -1,27 +1,19 @@
-// What runs now, told by the service whenever it changes.
+// What runs now, told by the service whenever it changes: one stream, however much runs.
 import { useEffect, useState } from "preact/hooks";
-import { listen } from "../api.js";
+import { listen, Lost } from "../api.js";
 
-const AGAIN = 5000; // after a stream that could not be taken up
+const UNKNOWN = { running: null, total: 0, lastEnded: null, error: null };
 
-/** `running` is null until the service has told; `lastEnded` changes when something has ended. */
+/** `running` is null while the service has not told, and `error` says why; `lastEnded` changes when something has ended. */
 export function useRunning() {
-  const [state, setState] = useState({ running: null, lastEnded: null, error: null });
+  const [state, setState] = useState(UNKNOWN);
   useEffect(() => {
     const stop = new AbortController();
-    let timer = null;
-    const hear = (event) => setState({ running: event.running, lastEnded: event.last_ended, error: null });
-    const follow = () =>
-      listen("events", hear, stop.signal)
-        .catch((error) => stop.signal.aborted || setState((old) => ({ ...old, error })))
-        .finally(() => {
-          if (!stop.signal.aborted) timer = setTimeout(follow, AGAIN);
-        });
-    follow();
-    return () => {
-      stop.abort();
-      clearTimeout(timer);
-    };
+    const hear = (event) => setState({ running: event.running, total: event.total, lastEnded: event.last_ended, error: null });
+    const trouble = (error) =>
+      stop.signal.aborted || error instanceof Lost || setState((old) => ({ ...UNKNOWN, lastEnded: old.lastEnded, error }));
+    listen("events", { hear: (event) => void hear(event), trouble }, stop.signal).catch(trouble);
+    return () => stop.abort();
   }, []);
   return state;
 }

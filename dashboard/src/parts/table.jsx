@@ -1,10 +1,11 @@
 // A table that stays one on a phone: columns that matter less step back there.
 
-/** `columns`: {name, cell(row), wide (only on wide screens), right (numbers)}. */
-export function Table({ caption, columns, rows, id = (row) => row.id }) {
-  const look = (column) => [column.wide && "wide", column.right && "right"].filter(Boolean).join(" ");
+/** `columns`: {name, cell(row), wide (only on wide screens), right (numbers), tight (as narrow as what is in it)}; with
+ * `stacks` the last one goes below the others on a phone. */
+export function Table({ caption, columns, rows, id = (row) => row.id, stacks }) {
+  const look = (column) => ["wide", "right", "tight"].filter((name) => column[name]).join(" ");
   return (
-    <div class="table">
+    <div class={stacks ? "table stacks" : "table"}>
       <table>
         <caption class="unseen">{caption}</caption>
         <thead>

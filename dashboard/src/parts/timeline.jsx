@@ -1,5 +1,5 @@
 // Nested calls, each where it was in time. Bars are plain boxes: their place and length are all there is to draw.
-import { count, ms } from "../words.js";
+import { count, mood, ms, worded } from "../words.js";
 import { Status } from "./basics.jsx";
 import { Json } from "./text.jsx";
 
@@ -19,10 +19,11 @@ export const fromRecord = (calls) =>
 
 const MOST = 200; // calls that are drawn
 
-const percent = (part, whole) => `${Math.max(0, Math.min(100, (100 * part) / whole))}%`;
+const share = (part, whole) => `${Math.max(0, Math.min(100, (100 * part) / whole))}%`;
 
-export function Timeline({ calls, now }) {
-  if (!calls.length) return <p class="quiet">It called no tools.</p>;
+/** `isLive`: as they are heard, which tells less of them than the record does; `none` is said where there are none. */
+export function Timeline({ calls, now, isLive, none = "It called no tools." }) {
+  if (!calls.length) return <p class="quiet">{none}</p>;
   const first = Math.min(...calls.map((call) => call.begin));
   const last = Math.max(...calls.map((call) => call.end ?? now));
   const span = Math.max(last - first, 0.001);
@@ -31,7 +32,7 @@ export function Timeline({ calls, now }) {
     <>
       <ol class="timeline" aria-label={`${calls.length} tool calls over ${ms(span * 1000)}`}>
         {sorted.slice(0, MOST).map((call) => (
-          <Call key={call.id} call={call} first={first} span={span} now={now} />
+          <Call key={call.id} call={call} first={first} span={span} now={now} isLive={isLive} />
         ))}
       </ol>
       <p class="scale" aria-hidden="true">
@@ -43,34 +44,47 @@ export function Timeline({ calls, now }) {
   );
 }
 
-function Call({ call, first, span, now }) {
+function Call({ call, first, span, now, isLive }) {
   const end = call.end ?? now;
-  const place = { marginLeft: percent(call.begin - first, span), width: percent(end - call.begin, span) };
-  const look = call.end === undefined ? "open" : call.status === "ok" ? "good" : "bad";
+  const place = { marginLeft: share(call.begin - first, span), width: share(end - call.begin, span) };
+  const look = call.end === undefined ? "open" : mood(call.status);
   return (
     <li>
       <details>
         <summary>
-          <span class="call-tool">{call.tool}</span>
+          <span class="call-tool">
+            {call.tool} {call.status !== "ok" && <small class={`word ${look}`}>{worded(call.status)}</small>}
+          </span>
           <span class="lane">
             <span class={`bar ${look}`} style={place} />
           </span>
           <span class="call-ms">{call.end === undefined ? "…" : ms((end - call.begin) * 1000)}</span>
         </summary>
-        <div class="call-more">
-          <Status value={call.status} />
-          {call.message && <span> {call.message}</span>}
-          {call.bytes !== undefined && <span> {count(call.bytes)} characters came back</span>}
-          {call.rule && (
-            <span>
-              {" "}
-              by the rule <code>{call.rule}</code>
-            </span>
-          )}
-          {call.error && <p class="failure">{call.error}</p>}
-          {call.arguments ? <Json value={call.arguments} label="Arguments" /> : <p class="quiet">No arguments on record.</p>}
-        </div>
+        <More call={call} isLive={isLive} />
       </details>
     </li>
   );
 }
+
+function More({ call, isLive }) {
+  return (
+    <div class="call-more">
+      <p>
+        <Status value={call.status} />
+        {call.message && ` ${call.message}`}
+        {call.bytes !== undefined && call.status !== "planned" && ` ${count(call.bytes)} characters came back`}
+        {call.rule && (
+          <>
+            {" "}
+            by the rule <code>{call.rule}</code>
+          </>
+        )}
+      </p>
+      {call.error && <p class="failure">{call.error}</p>}
+      {call.arguments ? <Json value={call.arguments} label="Arguments" /> : <p class="quiet">{isLive ? LATER : NONE}</p>}
+    </div>
+  );
+}
+
+const LATER = "Its arguments are shown once the execution has ended: they are masked when they are recorded.";
+const NONE = "It was called without arguments, or they are not on record.";
