@@ -130,15 +130,17 @@ async def _start(program: Program) -> Process:
     found = found_program(program)
     if program.cwd is not None and not program.cwd.is_dir():
         raise UpstreamUnavailable(f"the working directory {program.cwd} does not exist")
-    return await anyio.open_process(
-        [found, *program.args],
-        env=dict(program.env),
-        cwd=program.cwd,
-        stdin=PIPE,
-        stdout=PIPE,
-        stderr=PIPE,
-        start_new_session=True,
-    )
+    # Whole or not at all: called off half-way, it would leave pipes and a process that nobody waits for.
+    with anyio.CancelScope(shield=True):
+        return await anyio.open_process(
+            [found, *program.args],
+            env=dict(program.env),
+            cwd=program.cwd,
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
+            start_new_session=True,
+        )
 
 
 async def _read_stdout(process: Process, inbound: Inbound, cap: int, ended: anyio.Event) -> None:

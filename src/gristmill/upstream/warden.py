@@ -43,16 +43,15 @@ class Warden:
     async def _tell(self, line: str) -> None:
         async with self._lock:
             if self._process is None:
-                self._process = await anyio.open_process(
-                    ["/bin/sh", "-c", _SCRIPT],
-                    stdin=PIPE,
-                    stdout=DEVNULL,
-                    stderr=DEVNULL,
-                    env={},
-                    start_new_session=True,
-                )
+                self._process = await self._start()
             assert self._process.stdin
             await self._process.stdin.send(line.encode())
+
+    async def _start(self) -> Process:
+        with anyio.CancelScope(shield=True):  # whole or not at all
+            return await anyio.open_process(
+                ["/bin/sh", "-c", _SCRIPT], stdin=PIPE, stdout=DEVNULL, stderr=DEVNULL, env={}, start_new_session=True
+            )
 
     async def aclose(self) -> None:
         """Let the warden do its last round and end."""

@@ -109,9 +109,11 @@ def start(
     assert process.stderr is not None
     service: Service | None = None
     try:
-        first = process.stderr.readline()
-        assert first.startswith("listening on "), first + process.stderr.read()
-        service = Service(process=process, url=first.split()[-1], config=config, tokens=made)
+        said = [process.stderr.readline()]
+        while said[-1] and not said[-1].startswith("listening on "):  # a server that fails at once is told before
+            said.append(process.stderr.readline())
+        assert said[-1], "".join(said)
+        service = Service(process=process, url=said[-1].split()[-1], config=config, tokens=made, lines=said[:-1])
         yield service
     finally:
         if process.poll() is None:

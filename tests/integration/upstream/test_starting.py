@@ -1,0 +1,38 @@
+"""A server's process is started whole or not at all, whenever the start is called off."""
+
+import gc
+import os
+import sys
+import warnings
+from pathlib import Path
+
+import anyio
+import pytest
+
+from gristmill.upstream.stdio import LastWords, Program, stdio_transport
+from gristmill.upstream.warden import open_warden
+
+
+def test_a_start_that_is_called_off_leaves_neither_a_process_nor_its_pipes(monkeypatch: pytest.MonkeyPatch) -> None:
+    lost: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda told: lost.append(told.exc_value))
+    before = children()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for step in range(40):
+            anyio.run(call_off, step * 0.000_2)
+            gc.collect()
+    assert lost == []
+    assert children() == before
+
+
+async def call_off(seconds: float) -> None:
+    program = Program(command="cat", env={"PATH": os.environ["PATH"]})
+    async with open_warden() as warden:
+        with anyio.move_on_after(seconds):
+            async with stdio_transport(program, warden=warden, words=LastWords()):
+                pass
+
+
+def children() -> set[str]:
+    return {pid for task in Path("/proc/self/task").iterdir() for pid in (task / "children").read_text().split()}
