@@ -12,13 +12,22 @@ const HIDDEN = [
   "\\u{1bca0}-\\u{1bca3}\\u{1d173}-\\u{1d17a}", // controls of shorthand and of music
   "\\u{e0000}-\\u{e0fff}\\u{f0000}-\\u{10ffff}", // tags, more selectors, private planes
 ].join("");
-// One selector after a picture, or in a keycap, says how that is drawn and can say nothing else: ordinary emoji stay as they are.
-const PICTURE = "(?<=\\p{Extended_Pictographic})[\\ufe0e\\ufe0f](?![\\ufe00-\\ufe0f])|(?<=[#*0-9])\\ufe0f(?=\\u20e3)";
-const FOUND = new RegExp(`(${PICTURE})|\\r(?!\\n)|[${HIDDEN}]`, "gu");
+// Ordinary emoji stay as they are: those of Unicode's own list, joiners and selectors included, and one selector after a picture, which
+// says how that is drawn and can say nothing else. What only looks like one has its signs written out.
+const EMOJI = "\\p{RGI_Emoji}(?![\\ufe00-\\ufe0f])|(?<=\\p{Extended_Pictographic})[\\ufe0e\\ufe0f](?![\\ufe00-\\ufe0f])";
+const SIGN = `\\r(?!\\n)|[${HIDDEN}]`;
+const WITHIN = new RegExp(`(${EMOJI})|${SIGN}`, "gv");
+// The list is long: it is looked at only where pictures, or digits that could be keycaps, stand together.
+const FOUND = new RegExp(`([\\p{Emoji}\\p{Emoji_Component}\\ufe0e]{2,})|${SIGN}`, "gu");
 
 const written = (sign, harmless) => harmless ?? `\\u{${sign.codePointAt(0).toString(16)}}`;
+const isPlain = (text) => /^[ -~]*$/.test(text);
 
-export const seen = (text) => text.replace(FOUND, written);
+export const seen = (text) =>
+  text.replace(FOUND, (sign, group) => {
+    if (group === undefined) return written(sign);
+    return isPlain(group) ? group : group.replace(WITHIN, written);
+  });
 
 const shown = (child) => (typeof child === "string" ? seen(child) : Array.isArray(child) ? child.map(shown) : child);
 

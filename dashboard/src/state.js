@@ -93,7 +93,9 @@ export function useNow(active, every = 1000) {
  * disabled loses the focus: a second click does nothing. */
 export function useAction(act) {
   const [state, setState] = useState({ busy: false, error: null });
+  const { back } = useLink();
   const isBusy = useRef(false);
+  useEffect(() => setState((old) => (old.error instanceof Lost ? { ...old, error: null } : old)), [back]); // it answers again
   const run = async (...given) => {
     if (isBusy.current) return undefined;
     isBusy.current = true;

@@ -69,7 +69,8 @@ export function left(seconds) {
 }
 
 export const shortId = (id) => id.slice(0, 8);
-export const worded = (status) => String(status).replaceAll("_", " ");
+/** A status as one says it; a code (`upstream.tool_failed`) stays whole, since it is looked up and filtered by. */
+export const worded = (status) => (String(status).includes(".") ? status : String(status).replaceAll("_", " "));
 
 export function pretty(value) {
   if (typeof value === "string") return value;

@@ -4,7 +4,7 @@ import time
 from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import orders
 from tests.browser.doing import WRITE, answer, done, focused, say_token
@@ -100,3 +100,31 @@ def test_after_a_decision_the_reader_is_where_it_is_said(tab: Watched, mill: Ser
     expect(shown).to_have_count(0)
     assert focused(page) == f"Denied: all calls of {asked['id'][:8]}."
     assert "not this" not in orders(mill)
+
+
+@pytest.mark.requirement("T48")
+def test_keys_alone_approve_some_calls_of_a_plan(tab: Watched, mill: Service) -> None:
+    with mill.client("worker") as worker:
+        both = WRITE.format("by keys") + "\nwrite_query(query=\"INSERT INTO orders (item) VALUES ('not by keys')\")"
+        asked = done(worker, both, "awaiting_approval")
+        say_token(tab, mill.tokens["rita"])
+        page = tab.open(f"approvals/{asked['plan']['id']}")
+        boxes = page.locator("article input[type=checkbox]")
+        expect(boxes).to_have_count(2)
+        tab_to(page, "document.activeElement === document.querySelectorAll('article input')[1]")
+        page.keyboard.press("Space")
+        expect(boxes.nth(1)).not_to_be_checked()
+        tab_to(page, "document.activeElement.innerText === 'Approve chosen (1)'")
+        page.keyboard.press("Enter")
+        expect(page.get_by_text("Approved: 1 of 2 calls")).to_be_focused()
+        worker.post("/execute", json={"resume": asked["id"]}).raise_for_status()
+    assert (orders(mill).count("by keys"), orders(mill).count("not by keys")) == (1, 0)
+
+
+def tab_to(page: Page, condition: str) -> None:
+    """Go on with the tabulator until that holds."""
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if page.evaluate(condition):
+            return
+    pytest.fail(f"it was never so: {condition}")

@@ -78,6 +78,16 @@ def test_a_cancelled_run_is_no_error_and_keeps_the_reader_in_place(tab: Watched,
     assert "Execution" in focused(page)
 
 
+def test_cancelled_by_keys_on_its_page_it_leaves_the_reader_there(tab: Watched, mill: Service) -> None:
+    with mill.client() as client:
+        page = tab.open(f"executions/{waiting(client, 'unwanted')}")
+    page.get_by_role("button", name="Cancel").press("Enter")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.locator(".facts .status")).to_have_text("cancelled")
+    expect(page.locator("main")).to_be_focused()
+
+
 def test_the_beginning_of_long_output_is_said_to_be_missing(tab: Watched, mill: Service) -> None:
     page = tab.open("playground")
     page.get_by_label("Code", exact=True).fill(NUMBERS)
@@ -85,6 +95,8 @@ def test_the_beginning_of_long_output_is_said_to_be_missing(tab: Watched, mill: 
     expect(page.locator("#watched")).to_contain_text("ok")
     expect(page.locator(".output")).not_to_contain_text("line 0 ")
     expect(page.get_by_text("The beginning is missing")).to_be_visible()
+    page.locator(".notes a").first.click()
+    expect(page.get_by_role("table", name="Files")).to_contain_text("-output.txt")
 
 
 @pytest.fixture
@@ -115,13 +127,15 @@ def test_a_service_that_dies_is_missed_and_found_again(
     context.set_default_timeout(30_000)
     with again() as mill, mill.client() as client:
         id_ = client.post("/execute", json={"code": WAITS, "session": "lost", "background": True}).json()["id"]
-        tab, now = Watched(context.new_page(), mill.url), Watched(context.new_page(), mill.url)
-        page, cards = tab.open(f"executions/{id_}"), now.open()
+        tab, now, record = (Watched(context.new_page(), mill.url) for _ in range(3))
+        page, cards, audit = tab.open(f"executions/{id_}"), now.open(), record.open("audit")
         expect(page.get_by_label("Output")).to_contain_text("begun")
         expect(cards.locator("li.card")).to_have_count(1)
         mill.end(signal.SIGKILL)
         expect(page.get_by_text("The connection to the service is lost; trying again.")).to_be_visible()
         expect(cards.get_by_text("The connection to the service is lost; trying again.")).to_be_visible()
+        audit.get_by_role("button", name="Verify the chain").click()
+        expect(audit.get_by_role("alert")).to_have_text("The service does not answer.")
         frozen = [page.locator(".lead").inner_text(), cards.locator(".clock").inner_text()]
         assert "Running for" not in frozen[0]
         assert tab.grave() == []
@@ -129,6 +143,7 @@ def test_a_service_that_dies_is_missed_and_found_again(
         assert [page.locator(".lead").inner_text(), cards.locator(".clock").inner_text()] == frozen
     with again():
         expect(page.get_by_text("The connection to the service is lost")).to_have_count(0, timeout=60_000)
+        expect(audit.get_by_role("alert")).to_have_count(0, timeout=60_000)
         expect(page.locator(".facts .status")).to_have_text("interrupted")
         expect(page.get_by_text("kept sealed")).to_be_visible()
         expect(page.get_by_role("button", name="Resume")).to_be_visible()
@@ -136,4 +151,26 @@ def test_a_service_that_dies_is_missed_and_found_again(
         page = tab.open("executions")
         row = page.get_by_role("row").filter(has=page.get_by_role("link", name=id_[:8]))
         expect(row).to_contain_text("interrupted")
+    context.close()
+
+
+def test_what_another_process_runs_is_said_and_followed_to_its_end(browser: Browser, folder: Path) -> None:
+    context = browser.new_context()
+    context.set_default_timeout(30_000)
+    text = settings(folder)
+    with start(folder, text, {}, SERVE) as near, start(folder, text, {}, SERVE) as far, far.client() as client:
+        ended, lost = waiting(client, "far"), waiting(client, "dies")
+        tab, other = Watched(context.new_page(), near.url), Watched(context.new_page(), near.url)
+        now = tab.open()
+        expect(now.get_by_text("2 executions run in another process")).to_be_visible()
+        page, dying = tab.open(f"executions/{ended}"), other.open(f"executions/{lost}")
+        for shown in (page, dying):
+            expect(shown.get_by_text("Another process of the service runs it.")).to_be_visible()
+            assert shown.get_by_role("button", name="Cancel").count() == 0, "nobody here could do it"
+        assert (page.get_by_role("alert").count(), tab.complaints, other.complaints) == (0, [], [])
+        go(client, "far")
+        expect(page.locator(".facts .status")).to_have_text("ok")
+        far.end(signal.SIGKILL)
+        expect(dying.locator(".facts .status")).to_have_text("interrupted")
+        expect(dying.get_by_role("button", name="Resume")).to_be_visible()
     context.close()

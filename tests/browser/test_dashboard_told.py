@@ -169,3 +169,50 @@ def test_on_a_phone_the_menu_goes_away_with_the_page_that_was_asked_for_and_with
     page.keyboard.press("Escape")
     expect(page.get_by_role("link", name="Audit")).to_be_hidden()
     expect(menu).to_be_focused()
+
+
+LONG = "n" * 120
+ROWS = [
+    {"id": f"{n:032d}", "status": "ok", "caller": LONG, "session": LONG, "time": 1e9, "ms": 4e6, "seq": n, "about": "x = " + LONG}
+    for n in range(3)
+]
+RECORD = {
+    "id": "x",
+    "kind": "call",
+    "time": 1e9,
+    "tool": f"{LONG}.{LONG}",
+    "caller": LONG,
+    "status": "upstream.tool_failed",
+    "ms": 4e6,
+}
+
+
+@pytest.mark.parametrize("width", [PHONE[0], 800, 1280])
+def test_long_values_push_nothing_out_of_sight(tab: Watched, width: int) -> None:
+    tab.page.set_viewport_size({"width": width, "height": 900})
+    answer(tab.page, "**/executions?*", lambda _: {"executions": ROWS, "next": None})
+    answer(tab.page, "**/audit?*", lambda _: {"records": [{**RECORD, "seq": 123_456_789, "error": LONG}], "next": None})
+    page = tab.open("executions")
+    expect(page.locator("tbody tr")).to_have_count(len(ROWS))
+    assert page.locator(".table").evaluate("table => table.scrollWidth - table.clientWidth") == 0
+    page = tab.open("audit")
+    told = page.locator(".records .what").bounding_box()
+    assert told is not None
+    assert told["width"] > 150, "what it was about is what one reads"
+    assert tab.too_wide() <= 0
+    row = page.locator(".records li").bounding_box()
+    assert row is not None
+    assert row["height"] < 150
+
+
+def test_however_short_and_late_a_call_was_its_bar_is_there(tab: Watched, mill: Service) -> None:
+    with mill.client() as client:
+        ran = client.get(f"/executions/{done(client, '1', 'ok')['id']}").json()
+    calls = [{"id": str(n), "tool": "a.b", "status": "ok", "time": 1e9 + n, "ms": 1_000 * (1 - n) + 0.001} for n in range(2)]
+    answer(tab.page, f"**/executions/{ran['id']}", lambda _: {**ran, "calls": calls})
+    page = tab.open(f"executions/{ran['id']}")
+    lane, bar = (page.locator(".timeline li").last.locator(part).bounding_box() for part in (".lane", ".bar"))
+    assert lane is not None
+    assert bar is not None
+    assert bar["width"] >= 3
+    assert bar["x"] + bar["width"] <= lane["x"] + lane["width"] + 0.5

@@ -104,7 +104,7 @@ export function Approval({ id }) {
         <a href={to("approvals")}>Approvals</a>
       </Crumbs>
       <Header title={`Plan${of}`} />
-      <Cannot />
+      {found.value && <Cannot />}
       <Said text={said} />
       <Loaded of={found}>{(approval) => <Plan approval={approval} decided={decided(setSaid, found.again)} />}</Loaded>
     </>

@@ -1,5 +1,5 @@
 // One execution: live while it runs, on record afterwards.
-import { useEffect } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { get, path, remove } from "../api.js";
 import { useLink } from "../link.js";
 import { Crumbs, Empty, Facts, Failure, Header, Loaded, SessionName, Status, Time } from "../parts/basics.jsx";
@@ -17,17 +17,26 @@ import { full, ms, shortId } from "../words.js";
 
 const title = (id) => `Execution ${shortId(id)}`;
 
+const ASK = 3000; // milliseconds between looks at what no stream tells of
+
+/** What another process over the same store runs: here it is on record, and nothing of it can be heard. */
+const isElsewhere = (execution) => execution?.status === "running" && typeof execution.seq === "number";
+
 export function Execution({ id }) {
-  const found = useLoad((signal) => get(`executions/${path(id)}`, signal), [id]);
+  const [isFar, setFar] = useState(false);
+  const found = useLoad((signal) => get(`executions/${path(id)}`, signal), [id], { every: isFar ? ASK : 0 });
   const execution = found.error?.status === 404 ? undefined : found.value;
+  const isRunning = execution?.status === "running";
+  if (isElsewhere(execution) && !isFar) setFar(true);
+  if (found.value && !isRunning && isFar) setFar(false); // it has ended, or nobody knows of it: there is nothing more to ask
   return (
     <>
       <Crumbs>
         <a href={to("executions")}>Executions</a>
       </Crumbs>
       {execution && <Failure error={found.error} again={found.again} />}
-      {execution?.status === "running" && <Live execution={execution} again={found.again} />}
-      {execution && execution.status !== "running" && <Ended execution={execution} />}
+      {isRunning && <Live execution={execution} again={found.again} isFar={isFar} left={() => setFar(true)} />}
+      {execution && !isRunning && <Ended execution={execution} />}
       {!execution && (
         <>
           <Header title={title(id)} />
@@ -41,25 +50,36 @@ export function Execution({ id }) {
   );
 }
 
-function Live({ execution, again }) {
-  const run = useRun(execution.id);
+/** `isFar`: another process runs it; `left` is called when the one that answers has no stream of it. */
+function Live({ execution, again, isFar, left }) {
+  const run = useRun(isElsewhere(execution) ? null : execution.id);
+  const isGone = run.error?.status === 404;
   const now = useNow(!run.done, 500);
   const who = useWho();
   const { lost } = useLink();
-  const cancel = useAction(() => remove(`executions/${path(execution.id)}`));
-  const isGone = run.error?.status === 404; // another process answers now, and has not heard of it
+  const cancel = useAction(async () => {
+    await remove(`executions/${path(execution.id)}`);
+    document.getElementById("main").focus({ preventScroll: true }); // the button goes with what it cancelled
+  });
   useEffect(() => {
-    if (run.done || isGone) again(); // the record says more than the stream did
+    if (run.done) again(); // the record says more than the stream did
+    if (isGone) left();
   }, [run.done, isGone]);
   const time = ms(Math.max(0, now - execution.time) * 1000);
   return (
     <>
       <Header title={title(execution.id)} lead={lost ? `It ran for ${time} when the connection was lost` : `Running for ${time}`}>
-        {may(who, "execute") && owns(who, execution.caller) && (
+        {!isFar && may(who, "execute") && owns(who, execution.caller) && (
           <Sure label="Cancel" ask="Cancel it" onConfirm={cancel.run} disabled={run.done || lost !== null} />
         )}
       </Header>
       <Failure error={cancel.error || (!isGone && run.error)} />
+      {isFar && (
+        <p class="callout">
+          Another process of the service runs it. Its code and its output are shown once it has ended; until then it can be
+          cancelled there only.
+        </p>
+      )}
       <Facts
         of={{
           Status: <Status value={lost ? "unknown" : "running"} />,
@@ -69,25 +89,35 @@ function Live({ execution, again }) {
           Id: <code>{execution.id}</code>,
         }}
       />
-      {execution.code ? (
-        <section>
-          <h2>Code</h2>
-          <Code text={execution.code} />
-        </section>
-      ) : (
-        <p class="quiet">Its code is shown once it has ended: it is masked when it is recorded. Its caller sees it now.</p>
-      )}
-      <section>
-        <h2>Output</h2>
-        <Output text={run.output} running={!run.done} cut={run.cut} dropped={run.dropped} />
-      </section>
+      {!isFar && <Heard execution={execution} run={run} />}
       <section>
         <h2>Tool calls</h2>
-        <Timeline calls={run.calls} now={now} isLive none="It has called no tools so far." />
+        {isFar ? (
+          <Timeline calls={fromRecord(execution.calls || [])} now={now} none="None has ended so far." />
+        ) : (
+          <Timeline calls={run.calls} now={now} isLive none="It has called no tools so far." />
+        )}
       </section>
     </>
   );
 }
+
+const Heard = ({ execution, run }) => (
+  <>
+    {execution.code ? (
+      <section>
+        <h2>Code</h2>
+        <Code text={execution.code} />
+      </section>
+    ) : (
+      <p class="quiet">Its code is shown once it has ended: it is masked when it is recorded. Its caller sees it now.</p>
+    )}
+    <section>
+      <h2>Output</h2>
+      <Output text={run.output} running={!run.done} cut={run.cut} dropped={run.dropped} />
+    </section>
+  </>
+);
 
 function Ended({ execution }) {
   const { outcome } = execution;
@@ -124,7 +154,7 @@ function Ended({ execution }) {
         {outcome ? <Output text={outcome.output} running={false} /> : <NoOutput status={execution.status} />}
       </section>
       {outcome ? (
-        <OutcomeBody outcome={outcome} />
+        <OutcomeBody outcome={outcome} workspace={workspaceOf(execution, who)} />
       ) : (
         execution.error && <Plain text={execution.error} label="Error" className="bad" />
       )}
@@ -136,6 +166,9 @@ function Ended({ execution }) {
     </>
   );
 }
+
+/** The session that has its files; without one these are under its own name. */
+const workspaceOf = ({ id, session, caller }, who) => (owns(who, caller) ? session || id : null);
 
 const took = (execution) => (typeof execution.ms === "number" ? ms(execution.ms) : null);
 
@@ -160,8 +193,8 @@ const NoOutput = ({ status }) => {
   return (
     <Empty title="The output is no longer kept.">
       <p>
-        Outcomes stay for <code>serve.kept_seconds</code> after the end, and only while the service runs; the record keeps code
-        and calls.
+        Outcomes stay for <code>serve.kept_seconds</code> after the end, in the process that ran them; those of the background for{" "}
+        <code>records.journal_days</code>, in the store. The record keeps code and calls.
       </p>
     </Empty>
   );

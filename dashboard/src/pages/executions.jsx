@@ -26,9 +26,9 @@ const columns = (waiting) => [
   { name: "Status", tight: true, cell: (row) => <How row={row} waiting={waiting} /> },
   { name: "Began", tight: true, cell: (row) => <Time at={row.time} /> },
   { name: "Took", right: true, tight: true, cell: (row) => ms(row.ms ?? row.outcome?.execution_time_ms) },
-  { name: "About", wide: true, cell: (row) => row.about && <code class="about">{row.about}</code> },
+  { name: "About", widest: true, cell: (row) => row.about && <code class="about">{row.about}</code> },
   { name: "Session", wide: true, cell: (row) => row.session && <SessionName name={row.session} caller={row.caller} /> },
-  { name: "Caller", wide: true, cell: (row) => row.caller },
+  { name: "Caller", widest: true, cell: (row) => <span class="named">{row.caller}</span> },
 ];
 
 /** The record says that it asked; whether anybody still has to answer is known by the plans that wait. */

@@ -4,11 +4,11 @@ import { get } from "../api.js";
 import { Empty, Failure, Header, Loaded, Tile, Tiles, Waits } from "../parts/basics.jsx";
 import { buckets, isError, quantile, stepped } from "../parts/buckets.js";
 import { Calls } from "../parts/calls.jsx";
-import { Chart } from "../parts/chart.jsx";
+import { Chart, COUNTS, DURATIONS } from "../parts/chart.jsx";
 import { useRunning } from "../parts/running.js";
 import { Plain } from "../parts/text.jsx";
 import { Tokens } from "../parts/tokens.jsx";
-import { to } from "../route.js";
+import { to, withAsked } from "../route.js";
 import { may, useCalmly, useLoad, useNow, useWho } from "../state.js";
 import { compact, count, many, ms, percent, shortId } from "../words.js";
 
@@ -30,6 +30,7 @@ export function Overview() {
     <>
       <Header title="Now" lead="What runs, and how it has been going." />
       <Running now={now} isFirst={ended?.length === 0} />
+      <Elsewhere />
       <Loaded of={list}>{() => ended.length > 0 && <Trend ended={ended} stats={stats.value} />}</Loaded>
       <Failure error={stats.error} again={stats.again} />
       {stats.value && <Calls round={round} />}
@@ -61,6 +62,18 @@ function Running({ now: { running, total, error }, isFirst }) {
       {total > running?.length && <p class="quiet">These are the newest; {count(total - running.length)} more run.</p>}
     </section>
   );
+}
+
+/** The stream tells of the process that answers; what others over the same store run is on record only. */
+function Elsewhere() {
+  const list = useLoad((signal) => get(`executions?status=running&limit=${SAMPLE}`, signal), [], { every: 15_000 });
+  const far = list.value?.executions.filter((one) => typeof one.seq === "number").length;
+  return far ? (
+    <p class="callout">
+      {many(far, "execution")} {far === 1 ? "runs" : "run"} in another process of the service:{" "}
+      <a href={withAsked(to("executions"), { status: "running" })}>see the list</a>
+    </p>
+  ) : null;
 }
 
 function Quiet({ isFirst }) {
@@ -141,6 +154,7 @@ function Trend({ ended, stats }) {
           series={RUNS}
           values={counts}
           unit={compact}
+          marks={COUNTS}
           step={found.step}
         />
         <Chart
@@ -150,6 +164,7 @@ function Trend({ ended, stats }) {
           series={TIMES}
           values={times}
           unit={ms}
+          marks={DURATIONS}
           step={found.step}
         />
       </div>

@@ -23,15 +23,14 @@ export function Playground() {
   const [code, setCode] = useState(() => sessionStorage.getItem(KEPT) || EXAMPLES["A result"]);
   const [session, setSession] = useState("");
   const [context, setContext] = useState("");
-  const [id, setId] = useState(null);
+  const [run, setRun] = useState(null);
   const write = (text) => {
     setCode(text);
     sessionStorage.setItem(KEPT, text);
   };
   const start = useAction(async () => {
     const given = context.trim() ? parsed(context) : {};
-    const accepted = await post("execute", { code, session: session.trim() || null, context: given, background: true });
-    setId(accepted.id);
+    setRun(await post("execute", { code, session: session.trim() || null, context: given, background: true }));
   });
   const allowed = may(who, "execute");
   const isReady = allowed && code.trim();
@@ -91,7 +90,7 @@ export function Playground() {
         )}
         <Failure error={start.error} />
       </form>
-      {id && <Watched key={id} id={id} />}
+      {run && <Watched key={run.id} id={run.id} session={run.session} />}
     </>
   );
 }
@@ -111,7 +110,7 @@ function statusOf(run, lost) {
   return lost ? "unknown" : "running";
 }
 
-function Watched({ id }) {
+function Watched({ id, session }) {
   const run = useRun(id);
   const { lost } = useLink();
   const now = useNow(!run.done, 250);
@@ -129,10 +128,10 @@ function Watched({ id }) {
         <a href={to("executions", id)}>Execution</a> {isGone ? null : <Status value={status} />}
       </h2>
       <p class="unseen" role="status">
-        {run.done ? `ended: ${status}` : status}
+        {run.done ? `ended: ${status}` : isGone ? "" : status}
       </p>
       {!run.done && !isGone && (
-        <p class="actions">
+        <p class="actions before">
           <button type="button" class="plain" disabled={lost !== null} aria-busy={cancel.busy} onClick={cancel.run}>
             Cancel
           </button>
@@ -145,22 +144,25 @@ function Watched({ id }) {
       {run.calls.length > 0 && <Timeline calls={run.calls} now={now} isLive />}
       {plan.value && <Standing approval={plan.value} />}
       {run.outcome && <OutcomeFacts outcome={run.outcome} />}
-      {run.outcome && <OutcomeBody outcome={run.outcome} />}
+      {run.outcome && <OutcomeBody outcome={run.outcome} workspace={session || id} />}
     </section>
   );
 }
 
 const failure = (problem) => ({ code: problem.code, message: problem.message || "It was broken off by the service" });
 
-/** The service was started anew and has no stream of it: its record says what became of it. */
+/** The process that answers now has no stream of it: the record says what became of it. */
 function Gone({ id }) {
-  const found = useLoad((signal) => get(`executions/${path(id)}`, signal), [id]);
+  const [isOver, setOver] = useState(false);
+  const found = useLoad((signal) => get(`executions/${path(id)}`, signal), [id], { every: isOver ? 0 : 3000 });
+  const status = found.value?.status;
+  if (!isOver && status && status !== "running") setOver(true);
   return (
     <Loaded of={found}>
-      {(execution) => (
+      {() => (
         <p class="callout">
-          The service was started anew meanwhile: <Status value={execution.status} />.{" "}
-          <a href={to("executions", id)}>What is known of it</a>
+          {isOver ? "Another process of the service answers now: " : "Another process of the service runs it: "}
+          <Status value={status} />. <a href={to("executions", id)}>What is known of it</a>
         </p>
       )}
     </Loaded>

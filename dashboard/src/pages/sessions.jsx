@@ -22,8 +22,8 @@ const COLUMNS = [
   },
   { name: "Last used", tight: true, cell: (row) => <Time at={row.used} /> },
   { name: "Kept", tight: true, cell: (row) => left(row.expires - Date.now() / 1000) },
-  { name: "Caller", wide: true, cell: (row) => row.caller },
-  { name: "Opened", wide: true, tight: true, cell: (row) => <Time at={row.created} /> },
+  { name: "Caller", wide: true, cell: (row) => <span class="named">{row.caller}</span> },
+  { name: "Opened", widest: true, tight: true, cell: (row) => <Time at={row.created} /> },
 ];
 
 export function Sessions() {

@@ -24,7 +24,7 @@ const COLUMNS = [
   { name: "Tested", tight: true, cell: (row) => (row.tested ? "yes" : "no") },
   { name: "For", wide: true, tight: true, cell: (row) => LEVELS[row.level] || row.level },
   { name: "Saved", wide: true, tight: true, cell: (row) => <Time at={row.created} /> },
-  { name: "Requires", wide: true, cell: (row) => row.requires.join(", ") || "–" },
+  { name: "Requires", widest: true, cell: (row) => <span class="named">{row.requires.join(", ") || "–"}</span> },
 ];
 
 const EXAMPLE =

@@ -6,14 +6,17 @@ import { exactly } from "../words.js";
 const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const HEIGHT = 190;
 const NARROWEST = 8; // steps that are shown at least: one bar alone is no picture
-const STEPS = [1, 2, 5].flatMap((digit) => Array.from({ length: 9 }, (_, power) => digit * 10 ** power)).sort((a, b) => a - b);
 const [MINUTE, HOUR, DAY] = [60, 3600, 86_400];
+const decimal = (powers) => Array.from({ length: powers }, (_, power) => [1, 2, 5].map((digit) => digit * 10 ** power)).flat();
+/** Distances of marks on the axis of a count, and of a time in milliseconds, which has no round thousands beyond a minute. */
+export const COUNTS = decimal(9);
 const TIMES = [
   ...[1, 2, 5, 10, 20, 30],
   ...[1, 2, 5, 10, 20, 30].map((minutes) => minutes * MINUTE),
   ...[1, 2, 3, 4, 6, 12].map((hours) => hours * HOUR),
   ...[1, 2, 3, 5, 7, 10, 15, 30, 60, 90, 120, 180, 365, 730].map((days) => days * DAY),
 ];
+export const DURATIONS = [...decimal(3), ...TIMES.map((seconds) => seconds * 1000)];
 // uPlot's own way to label times: a line for each tick, and below it the day or the year where a new one begins. Its columns: from
 // which distance of ticks on, the line, what is added for a new year, month, day, hour, minute, second, and that it is added.
 const label = (from, line, year = null, day = null) => [from, line, year, null, day, null, null, null, 1];
@@ -25,14 +28,15 @@ const LABELS = [
   label(1, "{HH}:{mm}:{ss}", "\n{D} {MMM} {YYYY}", "\n{D} {MMM}"),
 ];
 
-/** `series`: {label, color (a style-sheet variable), bars, points}; `values`: times, then one list for each series. */
-export function Chart({ title, summary, remark, series, values, unit, step }) {
+/** `series`: {label, color (a style-sheet variable), bars, points}; `values`: times, then one list for each series; `marks`: distances
+ * that marks of the left axis may have. */
+export function Chart({ title, summary, remark, series, values, unit, marks, step }) {
   const box = useRef(null);
   useEffect(() => {
     let plot = null;
     const draw = () => {
       plot?.destroy();
-      plot = new uPlot(options(series, unit, step, box.current.clientWidth), values, box.current);
+      plot = new uPlot(options({ series, unit, marks, step }, box.current.clientWidth), values, box.current);
     };
     draw();
     const width = new ResizeObserver(([entry]) => plot.setSize({ width: entry.contentRect.width, height: HEIGHT }));
@@ -44,7 +48,7 @@ export function Chart({ title, summary, remark, series, values, unit, step }) {
       dark.removeEventListener("change", draw);
       plot.destroy();
     };
-  }, [values, series, unit, step]);
+  }, [values, series, unit, marks, step]);
   return (
     <figure class="chart">
       <figcaption>
@@ -62,7 +66,12 @@ function range(times, step) {
   return times.length ? [times[0] - air, times.at(-1) + air] : [0, 1];
 }
 
-function options(series, unit, step, width) {
+const LETTER = 7; // pixels, about
+
+/** As wide as what is written there. */
+const roomFor = (_plot, labels) => 22 + LETTER * Math.max(3, ...(labels || []).map((text) => text.length));
+
+function options({ series, unit, marks, step }, width) {
   const axis = {
     stroke: css("--quiet"),
     font: "12px system-ui, sans-serif",
@@ -80,7 +89,7 @@ function options(series, unit, step, width) {
     },
     axes: [
       { ...axis, grid: { show: false }, space: 60, size: 44, incrs: TIMES, values: LABELS },
-      { ...axis, size: 60, incrs: STEPS, values: (_plot, ticks) => ticks.map(unit) },
+      { ...axis, size: roomFor, incrs: marks, values: (_plot, ticks) => ticks.map(unit) },
     ],
     series: [{ label: "From", value: (_plot, time) => (time ? exactly(time) : "–") }, ...series.map((one) => drawn(one, unit))],
   };

@@ -12,7 +12,8 @@ const saved = (tokens) =>
 
 const Replayed = ({ of, answered }) => (
   <>
-    {many(answered, "answer")} of <a href={to("executions", of)}>{shortId(of)}</a>
+    <a href={to("executions", of)}>{shortId(of)}</a>, {many(answered, "answer")} of which {answered === 1 ? "was" : "were"} used
+    again
   </>
 );
 
@@ -28,14 +29,15 @@ export function OutcomeFacts({ outcome, status = <Status value={outcome.status} 
         Tokens: isCounted ? saved(outcome.tokens_saved) : null,
         Limit: outcome.limit,
         Isolation: outcome.isolation,
-        Replayed: outcome.replay && <Replayed of={outcome.replay.of} answered={outcome.replay.answered} />,
+        "Took up": outcome.replay && <Replayed of={outcome.replay.of} answered={outcome.replay.answered} />,
         ...more,
       }}
     />
   );
 }
 
-export function OutcomeBody({ outcome }) {
+/** `workspace` is the session whose files hold what was left out, for those who can open it. */
+export function OutcomeBody({ outcome, workspace }) {
   return (
     <>
       {outcome.error && (
@@ -46,7 +48,7 @@ export function OutcomeBody({ outcome }) {
       )}
       {outcome.result !== null && outcome.result !== undefined && (
         <section>
-          <h2>Result</h2>
+          <h2>{outcome.status === "awaiting_approval" ? "Result, as planned" : "Result"}</h2>
           <Json value={outcome.result} label="Result" />
         </section>
       )}
@@ -58,7 +60,7 @@ export function OutcomeBody({ outcome }) {
               {part.path && (
                 <>
                   {" "}
-                  are in <code>{part.path}</code>
+                  are in <code>{workspace ? <a href={to("sessions", workspace)}>{part.path}</a> : part.path}</code>
                 </>
               )}
               . <code>{part.how}</code>

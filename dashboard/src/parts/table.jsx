@@ -1,9 +1,9 @@
 // A table that stays one on a phone: columns that matter less step back there.
 
-/** `columns`: {name, cell(row), wide (only on wide screens), right (numbers), tight (as narrow as what is in it)}; with
- * `stacks` the last one goes below the others on a phone. */
+/** `columns`: {name, cell(row), wide (not on a phone), widest (only where there is room), right (numbers), tight (as narrow as what is
+ * in it)}; with `stacks` the last one goes below the others on a phone. */
 export function Table({ caption, columns, rows, id = (row) => row.id, stacks }) {
-  const look = (column) => ["wide", "right", "tight"].filter((name) => column[name]).join(" ");
+  const look = (column) => ["wide", "widest", "right", "tight"].filter((name) => column[name]).join(" ");
   return (
     <div class={stacks ? "table stacks" : "table"}>
       <table>

@@ -46,7 +46,8 @@ export function Timeline({ calls, now, isLive, none = "It called no tools." }) {
 
 function Call({ call, first, span, now, isLive }) {
   const end = call.end ?? now;
-  const place = { marginLeft: share(call.begin - first, span), width: share(end - call.begin, span) };
+  // However short and late a call was, its bar is there.
+  const place = { marginLeft: `min(${share(call.begin - first, span)}, 100% - 4px)`, width: share(end - call.begin, span) };
   const look = call.end === undefined ? "open" : mood(call.status);
   return (
     <li>
@@ -72,11 +73,11 @@ function More({ call, isLive }) {
       <p>
         <Status value={call.status} />
         {call.message && ` ${call.message}`}
-        {call.bytes !== undefined && call.status !== "planned" && ` ${count(call.bytes)} characters came back`}
+        {call.bytes !== undefined && call.status !== "planned" && ` · ${count(call.bytes)} characters came back`}
         {call.rule && (
           <>
             {" "}
-            by the rule <code>{call.rule}</code>
+            · decided by <code>{call.rule}</code>
           </>
         )}
       </p>

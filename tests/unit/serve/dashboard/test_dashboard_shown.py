@@ -56,6 +56,15 @@ def test_ordinary_text_stays_as_it_is() -> None:
     assert shown(*texts) == list(texts)
 
 
+def test_emoji_of_several_characters_are_ordinary_text_and_what_only_looks_like_one_is_not() -> None:
+    england = "\U0001f3f4" + "".join(chr(0xE0000 + ord(letter)) for letter in "gbeng") + "\U000e007f"
+    ordinary = ("👨\u200d👩\u200d👧", "👩🏽\u200d🚀", "🏳\ufe0f\u200d🌈", england, "🇩🇪👍🏽", "2024: 12\ufe0f\u20e3")
+    assert shown(*ordinary) == list(ordinary)
+    assert shown("🍎\u200d🍎", "a\u200db", "👨\u200d", "\U0001f3f4\U000e0072\U000e006d\U000e007f", "12\u200d3") == [
+        "🍎\\u{200d}🍎", "a\\u{200d}b", "👨\\u{200d}", "🏴\\u{e0072}\\u{e006d}\\u{e007f}", "12\\u{200d}3",
+    ]  # fmt: skip
+
+
 def test_it_holds_for_everything_that_is_put_into_a_page() -> None:
     script = '(turned) => h("p", { title: turned, "aria-label": turned, value: turned }, turned, ["ok", ["x", turned]], 7).props'
     props: dict[str, Any] = said(IMPORTS, script, "\u202e")

@@ -124,3 +124,14 @@ def test_a_gap_that_is_too_wide_is_said() -> None:
     many = pages(*((number, number) for number in range(100, 50, -1)))
     _, size, is_apart = said(ROWS, FETCH, {"rows": known["executions"], "next": 5}, many)
     assert (size, is_apart) == (21, True)
+
+
+def test_what_another_process_runs_stays_where_it_is_and_hides_no_gap() -> None:
+    first, older = pages((60, 51), (50, 41), n45="running", n58="running")
+    (new,) = pages((63, 54))
+    rows, _ = said(ROWS, SHOW, first, [older], {"rows": new["executions"], "next": new["next"], "isApart": False})
+    assert "n45" in rows, "it is below what was asked for"
+    (known,) = pages((110, 60), n105="running")
+    fresh = pages((200, 151), (150, 101))
+    fresh[0]["executions"][0]["id"] = "n105"  # it has ended, and so it is new
+    assert said(ROWS, FETCH, {"rows": known["executions"], "next": 60}, fresh) == [[None, 151], 100, False]
