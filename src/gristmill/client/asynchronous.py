@@ -12,13 +12,21 @@ from urllib.parse import quote
 import httpx2 as httpx
 
 from gristmill.client.answers import error_of, outcome_of
-from gristmill.errors import Error, Refused, UpstreamUnavailable
+from gristmill.errors import Error, NotFound, Refused, UpstreamUnavailable
 from gristmill.model import Json, Outcome
 
 URL = "http://127.0.0.1:8030"
 AGAIN = frozenset({429, 502, 503, 504})
 LONGEST_WAIT = 30.0
 _FAILED = (httpx.TransportError,)
+
+
+class _Later(Exception):
+    """A stream that cannot be had now."""
+
+    def __init__(self, error: Error, seconds: float) -> None:
+        super().__init__(error.message)
+        self.error, self.seconds = error, seconds
 
 
 class AsyncClient:
@@ -73,6 +81,8 @@ class AsyncClient:
         """
         tries = 0
         while True:
+            reason: Exception | None = None
+            seconds = 0.0
             try:
                 async for number, event in self._events(execution, after):
                     after, tries = number, 0
@@ -80,11 +90,11 @@ class AsyncClient:
                     if event["type"] in ("outcome", "problem"):
                         return
             except _FAILED as error:
-                reason: Exception | None = error
-            else:
-                reason = None
+                reason = error
+            except _Later as later:
+                reason, seconds = later.error, later.seconds
             tries += 1
-            await self._wait(tries, reason)
+            await self._wait(tries, reason, seconds)
 
     async def execution(self, execution: str) -> dict[str, Any]:
         """How an execution is, or how it ended."""
@@ -92,11 +102,17 @@ class AsyncClient:
 
     async def wait(self, execution: str) -> Outcome:
         """The outcome of an execution that was started, when it has ended."""
-        async for event in self.events(execution):
-            if event["type"] == "outcome":
-                return outcome_of(event["outcome"])
-            if event["type"] == "problem":
-                raise error_of(500, json.dumps(event["problem"]).encode())
+        try:
+            async for event in self.events(execution):
+                if event["type"] == "outcome":
+                    return outcome_of(event["outcome"])
+                if event["type"] == "problem":
+                    raise error_of(500, json.dumps(event["problem"]).encode())
+        except NotFound:
+            # Its events went with the process that ran it, or with time; what came of it is on record for longer.
+            if (outcome := (await self.execution(execution)).get("outcome")) is None:
+                raise
+            return outcome_of(outcome)
         raise UpstreamUnavailable("the stream of events ended without an outcome")
 
     async def cancel(self, execution: str) -> None:
@@ -146,7 +162,7 @@ class AsyncClient:
                 continue
             if answer.status_code < 400:
                 return answer.content
-            after = float(answer.headers.get("retry-after", 0) or 0)
+            after = _seconds(answer.headers.get("retry-after", ""))
             error = error_of(answer.status_code, answer.content, after)
             if answer.status_code not in AGAIN or not again:
                 raise error
@@ -161,7 +177,9 @@ class AsyncClient:
         number = after
         async with self._client.stream("GET", f"/executions/{_part(execution)}/events", headers=headers) as answer:
             if answer.status_code != 200:
-                raise error_of(answer.status_code, await answer.aread())
+                seconds = _seconds(answer.headers.get("retry-after", ""))
+                error = error_of(answer.status_code, await answer.aread(), seconds)
+                raise _Later(error, seconds) if answer.status_code in AGAIN else error
             async for line in _lines(answer):
                 name, _, value = line.partition(b": ")
                 if name == b"id":
@@ -174,6 +192,11 @@ class AsyncClient:
             raise reason if isinstance(reason, Error) else _unreachable(reason)
         # Apart by chance, so that those who were turned away together do not come back together.
         await asyncio.sleep(min(LONGEST_WAIT, max(seconds, 0.1 * 2**tries)) * random.uniform(0.8, 1.2))  # noqa: S311 - no secret
+
+
+def _seconds(text: str) -> float:
+    """How long to wait; a proxy may name a date instead, which is as good as nothing: waits grow by themselves."""
+    return float(text) if text.isascii() and text.isdigit() else 0.0
 
 
 def _part(text: str) -> str:

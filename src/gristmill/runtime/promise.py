@@ -2,7 +2,9 @@
 
 import hashlib
 import time
+from dataclasses import replace
 
+from gristmill.errors import StoreUnavailable
 from gristmill.ledger.entries import ACCEPTED, INSTANCE, AuditRecord
 from gristmill.model import Execution
 from gristmill.runtime.rooms import Rooms
@@ -18,20 +20,24 @@ async def promise(rooms: Rooms, execution: Execution) -> None:
     """
     execution, root = await rooms.desk.revive(execution)
     rooms.desk.note(Run(execution=execution, root=root), ACCEPTED)
-    rooms.recorder.audit.record(
-        AuditRecord(
-            kind="execution",
-            id=f"{execution.id}/{ACCEPTED}",
-            parent=execution.id,
-            time=time.time(),
-            tenant=execution.tenant,
-            session=execution.session,
-            caller=execution.caller,
-            # Nothing is masked before it runs: the program itself waits, sealed, in the journal.
-            code_hash=hashlib.sha256(execution.code.encode("utf-8", "surrogatepass")).hexdigest(),
-            status=ACCEPTED,
-            details={INSTANCE: rooms.instances.id},
-        )
+    accepted = AuditRecord(
+        kind="execution",
+        id=f"{execution.id}/{ACCEPTED}",
+        parent=execution.id,
+        time=time.time(),
+        tenant=execution.tenant,
+        session=execution.session,
+        caller=execution.caller,
+        # Nothing is masked before it runs: the program itself waits, sealed, in the journal.
+        code_hash=hashlib.sha256(execution.code.encode("utf-8", "surrogatepass")).hexdigest(),
+        status=ACCEPTED,
+        details={INSTANCE: rooms.instances.id},
     )
-    await rooms.desk.store.flush()
-    await rooms.recorder.audit.flush()
+    rooms.recorder.audit.record(accepted)
+    try:
+        await rooms.desk.store.flush()
+        await rooms.recorder.audit.flush()
+    except StoreUnavailable as error:
+        # The record is written once the store is back: it must not look like a promise that was given, and broken.
+        rooms.recorder.audit.record(replace(accepted, id=execution.id, parent=None, status=error.code, details={}))
+        raise

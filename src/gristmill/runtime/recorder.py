@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from gristmill.errors import Error, Refused
+from gristmill.errors import Error, Refused, StoreUnavailable
 from gristmill.ledger.anomaly import Anomalies
 from gristmill.ledger.audit import Audit
 from gristmill.ledger.entries import INTERRUPTED, AuditRecord, Kind
@@ -26,6 +26,9 @@ from gristmill.runtime.account import Accounts, MadeCall, MadeExecution, returne
 from gristmill.runtime.answer import SERVER as RESERVED
 from gristmill.runtime.run import Run
 from gristmill.values import dataclass
+
+BEGUN = "begun"
+"""Among the details of an execution that failed for our part: its program may have run, so it is not to be run anew."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,12 +168,15 @@ class ExecutionRecord:
             tenant=execution.tenant, record=record, code=execution.code, returned=returned, calls=tuple(self.made)
         )
 
-    def _record(self, status: str, error: str | None, ms: float, rule: str | None = None) -> None:
+    def _record(
+        self, status: str, error: str | None, ms: float, rule: str | None = None, details: dict[str, Json] | None = None
+    ) -> None:
         execution, has_masks = self.run.execution, self.run.redactor is not None
         self._put(
             "execution",
             execution.id,
-            parent=execution.resume,
+            # Not what was only asked for: that may be another tenant's, and its record has no place among those.
+            parent=execution.resume if self.run.root != execution.id else None,
             time=self.began,
             # Without masks nothing readable is kept of it, only what tells it from other programs.
             code=self.run.show(execution.code) if has_masks else None,
@@ -180,6 +186,7 @@ class ExecutionRecord:
             rule=rule,
             bytes=self.bytes,
             ms=ms,
+            details=details or {},
         )
 
     def _put(self, kind: Kind, name: str, **fields: Any) -> None:
@@ -200,10 +207,15 @@ class ExecutionRecord:
         self._span.__exit__(kind, error, trace)
         if not self.finished:
             status = error.code if isinstance(error, Error) else INTERRUPTED if INTERRUPTED in _words(error) else "cancelled"
-            self._record(status, str(error) if isinstance(error, Error) else None, (self.recorder.clock() - self.began) * 1000)
+            ms, told = (self.recorder.clock() - self.began) * 1000, str(error) if isinstance(error, Error) else None
+            self._record(status, told, ms, details={BEGUN: True} if self._may_have_run(error) else None)
             self.recorder.metrics.broken_off(status)
             if self.made:
                 self.recorder.note(self.run, "crashed")
+
+    def _may_have_run(self, error: BaseException | None) -> bool:
+        # Once it is taken in the store may fail before the program runs or after; a sandbox that cannot be had, only before.
+        return bool(self.made) or (isinstance(error, StoreUnavailable) and self.run.redactor is not None)
 
 
 def _words(error: BaseException | None) -> tuple[object, ...]:

@@ -7,7 +7,7 @@ import httpx2 as httpx
 import pytest
 
 from gristmill.client import AsyncClient, Client
-from gristmill.errors import Busy, Refused, Unauthorized, UnknownSession, UpstreamUnavailable
+from gristmill.errors import Busy, NotFound, Refused, Unauthorized, UnknownSession, UpstreamUnavailable
 from tests.e2e.http.conftest import Service
 
 OK = (
@@ -125,3 +125,45 @@ def test_the_client_gives_up_in_the_end_and_says_why() -> None:
 
     with pytest.raises(UpstreamUnavailable):
         ask(gone, retries=1)
+
+
+def test_a_proxy_may_say_when_in_its_own_way() -> None:
+    answers = iter(
+        [
+            httpx.Response(503, headers={"Retry-After": "Wed, 21 Oct 2026 07:28:00 GMT"}),
+            httpx.Response(502, headers={"Retry-After": "-1"}),
+            httpx.Response(200, content=OK),
+        ]
+    )
+    assert ask(lambda _: next(answers)) == 42
+
+
+def test_an_outcome_is_waited_for_beyond_the_end_of_its_events() -> None:
+    kept = {"/executions/1": b'{"id":"1","status":"ok","outcome":%s}' % OK, "/executions/2": b'{"id":"2","status":"interrupted"}'}
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        gone = httpx.Response(404, json={"code": "not_found", "message": "not under way or kept here"})
+        return httpx.Response(200, content=kept[request.url.path]) if request.url.path in kept else gone
+
+    async def wait(id_: str) -> object:
+        async with AsyncClient("http://mill", transport=httpx.MockTransport(answer)) as client:
+            return (await client.wait(id_)).result
+
+    assert asyncio.run(wait("1")) == 42
+    for lost in ("2", "3"):
+        with pytest.raises(NotFound):
+            asyncio.run(wait(lost))
+
+
+def test_a_stream_that_cannot_be_had_now_is_asked_for_again() -> None:
+    busy = httpx.Response(429, json={"code": "limit.busy", "message": "full", "limit": "streams"})
+    told = httpx.Response(200, content=b'id: 1\nevent: outcome\ndata: {"type":"outcome","outcome":%s}\n\n' % OK)
+    answers = iter([httpx.Response(502), busy, told])
+
+    async def wait(answer: Callable[[httpx.Request], httpx.Response]) -> object:
+        async with AsyncClient("http://mill", retries=2, transport=httpx.MockTransport(answer)) as client:
+            return (await client.wait("1")).result
+
+    assert asyncio.run(wait(lambda _: next(answers))) == 42
+    with pytest.raises(Busy):
+        asyncio.run(wait(lambda _: httpx.Response(429, json={"code": "limit.busy", "message": "full"})))

@@ -289,8 +289,9 @@ def test_an_accepted_execution_that_is_cancelled_before_its_turn_is_on_record_as
             assert _statuses(raw, "/executions?status=cancelled") == {waiting: "cancelled"}
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_what_the_end_of_the_service_breaks_off_is_interrupted_and_can_be_resumed(
-    starting: Start, new_state: Callable[[], Path]
+    starting: Start, new_state: Callable[[], Path], number: int
 ) -> None:
     state, settings = new_state(), SETTINGS + "drain_seconds = 0.1\n"
     code = "import os, time\nopen('begun', 'w')\nwhile not os.path.exists('go'): time.sleep(0.01)\n'whole'"
@@ -306,7 +307,7 @@ def test_what_the_end_of_the_service_breaks_off_is_interrupted_and_can_be_resume
                 pass
             while "begun" not in str(client.get("/sessions/drained/files")):
                 pass
-            service.end()
+            service.end(number)
             ask.join(30)
     assert (answers[0].status_code, answers[0].json()["code"]) == (409, "cancelled")
     with starting(state=state, tokens=tokens) as service, Client(service.url, token=tokens["ann"]) as client:

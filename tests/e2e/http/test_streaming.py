@@ -191,3 +191,25 @@ def test_bytes_on_a_socket_are_told_to_be_wrong(service: Service, headers: dict[
 
     told, code = asyncio.run(run())
     assert (told["problem"]["rule"], code) == ("ws.text", 1008)
+
+
+@pytest.mark.requirement("T42")
+@pytest.mark.parametrize("path", ["/events", "/executions/{id}/events"])
+def test_a_stream_ends_with_the_token_that_opened_it(service: Service, path: str) -> None:
+    async def change(id_: str | None = None) -> str:
+        async with open_config_store(service.config, TABLES) as store:
+            tokens = Tokens(store)
+            return (await tokens.revoke(id_)).id if id_ else (await tokens.create("rob", tenant="acme", scopes=("read",)))[0]
+
+    token = asyncio.run(change())
+    talking = "import time\nwhile True: print('x', flush=True), time.sleep(0.05)"
+    with service.client("ann") as ann, service.client(headers={"Authorization": f"Bearer {token}"}) as rob:
+        id_ = ann.post("/execute", json={"code": talking, "background": True}).json()["id"]
+        with rob.stream("GET", path.format(id=id_)) as stream:
+            lines = stream.iter_lines()
+            next(lines)
+            asyncio.run(change(token.split("_")[1]))
+            for count, _ in enumerate(lines):
+                assert count < 300
+        assert ann.get(f"/executions/{id_}").json()["status"] == "running"
+        ann.delete(f"/executions/{id_}")

@@ -49,6 +49,15 @@ def test_another_tenant_cannot_resume_or_cancel(service: Service) -> None:
 
 
 @pytest.mark.requirement("T46")
+def test_what_another_tenant_asks_to_resume_is_not_among_the_own_records(service: Service) -> None:
+    with service.client("admin") as admin, service.client("eve") as eve:
+        id_ = admin.post("/execute", json={"code": "1"}).json()["id"]
+        assert eve.post("/execute", json={"code": "2", "resume": id_}).status_code == 404
+        admin.get(f"/executions/{id_}x")  # which has what was just done written
+        assert admin.get(f"/audit/{id_}").json()["children"] == []
+
+
+@pytest.mark.requirement("T46")
 def test_numbers_of_all_tenants_are_for_the_operator(service: Service) -> None:
     with service.client("eve") as eve, service.client("operator") as operator:
         assert eve.get("/metrics").json()["rule"] == "operator"

@@ -5,9 +5,12 @@ import hashlib
 import time
 import uuid
 
+import msgspec
+
 from gristmill.errors import Cancelled, Conflict
 from gristmill.ledger.entries import ACCEPTED, INSTANCE, AuditEntry, AuditFilter, AuditRecord
 from gristmill.model import Execution, Outcome
+from gristmill.runtime.recorder import BEGUN
 from gristmill.serve.auth import Principal
 from gristmill.serve.http.door import Door
 from gristmill.serve.http.lanes import Ticket
@@ -29,14 +32,15 @@ async def begin(
     fails with whatever it was that kept it from being done.
 
     Raises:
-        Busy: too many of this tenant are waiting.
+        Busy: too many of this tenant are waiting, or the service is ending.
         Conflict: the key belongs to another request, or what is to be resumed is still under way.
     """
     if asked.resume is not None:
         await _not_under_way(door, who, asked.resume)
     if asked.session is not None and (known := await session_of_id(door, asked.session, who.tenant, who.caller)) is not None:
         asked = asked.model_copy(update={"session": known.name})
-    # From here on nothing waits: of two requests with the same key the second finds the first.
+    # From here on nothing waits: of two requests with the same key the second finds the first, and what is begun is drained.
+    door.refuse_if_draining()
     fingerprint = hashlib.sha256(asked.model_dump_json().encode()).hexdigest() if key is not None else None
     id_ = uuid.uuid4().hex if key is None else hashlib.sha256("\0".join((who.tenant, who.caller, key)).encode()).hexdigest()[:32]
     if key is not None and (found := door.runs.peek(id_)) is not None:
@@ -55,7 +59,9 @@ async def begin(
         raise
     run.acknowledged = asyncio.get_running_loop().create_future()
     run.acknowledged.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody may have waited for it
-    run.task = asyncio.create_task(_whole(door, run, asked, ticket))
+    # The body of a request is held as long as that lasts; this run has none, or outlives it.
+    held = _size(asked) if run.background or via is not None else 0
+    run.task = asyncio.create_task(_whole(door, run, asked, ticket, held))
     run.task.add_done_callback(lambda _: door.lanes.leave(ticket))  # it may have ended before its turn
     run.task.add_done_callback(lambda _: _over(door, run, via))
     return run, False
@@ -67,20 +73,29 @@ async def outcome_of(door: Door, run: Run) -> Outcome:
     Raises:
         Cancelled: it was ended from outside.
     """
+    work = run.task  # which is gone from the run once it has failed
     try:
-        return await asyncio.shield(run.task)
+        return await asyncio.shield(work)
     except asyncio.CancelledError:
         task = asyncio.current_task()
-        if not run.task.cancelled() or (task is not None and task.cancelling()):
+        if not work.cancelled() or (task is not None and task.cancelling()):
             raise  # it is we who are to stop
-        why = "the service is ending" if door.draining else "it was cancelled"
-        raise Cancelled(f"execution {run.id} was broken off: {why}; its record says how far it came") from None
+        raise _cancelled(door, run) from None
+    finally:
+        del work  # an error holds this frame: if that held the error, both would stay until somebody looks for such circles
 
 
-async def _whole(door: Door, run: Run, asked: ExecuteRequest, ticket: Ticket) -> Outcome:
-    size = len(asked.code or "") if run.background else 0
-    door.budget.take(size, run.tenant)
-    try:
+def _cancelled(door: Door, run: Run) -> Cancelled:
+    why = "the service is ending" if door.draining else "it was cancelled"
+    return Cancelled(f"execution {run.id} was broken off: {why}; its record says how far it came")
+
+
+def _size(asked: ExecuteRequest) -> int:
+    return len(asked.code or "") + (len(msgspec.json.encode(asked.context)) if asked.context else 0)
+
+
+async def _whole(door: Door, run: Run, asked: ExecuteRequest, ticket: Ticket, held: int) -> Outcome:
+    with door.budget.holding(held, run.tenant):
         if run.background:
             await _acknowledge(door, run, asked)
         async with door.lanes.turn(ticket, for_ever=run.background):
@@ -92,8 +107,6 @@ async def _whole(door: Door, run: Run, asked: ExecuteRequest, ticket: Ticket) ->
                 budget=asked.asked_budget(), strategy=asked.strategy, caller=run.caller, tenant=run.tenant, emit=run.hear,
                 execution_id=run.id, promised=_is_promised(run),
             )  # fmt: skip
-    finally:
-        door.budget.give(size, run.tenant)
 
 
 def _is_promised(run: Run) -> bool:
@@ -102,33 +115,32 @@ def _is_promised(run: Run) -> bool:
 
 async def _acknowledge(door: Door, run: Run, asked: ExecuteRequest) -> None:
     """See that it was not done before, and put it on record, where that was asked for."""
-    try:
-        if run.fingerprint is not None:
-            await _never_twice(door, run)
-        if _is_promised(run):
-            await door.runtime.take_in(
-                Execution(
-                    id=run.id, code=asked.code or "", session=asked.session, context=asked.context, resume=asked.resume,
-                    caller=run.caller, tenant=run.tenant,
-                )
-            )  # fmt: skip
-    except BaseException as error:
-        if isinstance(error, asyncio.CancelledError):
-            run.acknowledged.cancel()
-        else:
-            run.acknowledged.set_exception(error)
-        raise
+    if run.fingerprint is not None:
+        await _never_twice(door, run)
+    if _is_promised(run):
+        await door.runtime.take_in(
+            Execution(
+                id=run.id, code=asked.code or "", session=asked.session, context=asked.context, resume=asked.resume,
+                caller=run.caller, tenant=run.tenant,
+            )
+        )  # fmt: skip
     run.acknowledged.set_result(None)
 
 
 async def _never_twice(door: Door, run: Run) -> None:
     """Refuse what was begun under this key before a restart, or so long ago that its outcome is gone."""
-    if (ended := await _last_record(door, run, run.id)) is not None:
-        if (ended.record.status or "").startswith(NOT_RUN):
-            return
+    ended, accepted = await _last_record(door, run, run.id), await _last_record(door, run, f"{run.id}/{ACCEPTED}")
+    if accepted is not None and (ended is None or ended.seq < accepted.seq):
+        await door.runtime.audit.flush()  # how it ended may be on its way to the record
+        ended = await _last_record(door, run, run.id)
+        if ended is None or ended.seq < accepted.seq:
+            raise Conflict(f"this was begun already, as {run.id}, and broken off; `resume` with that id takes it up")
+    if ended is not None and not _was_not_run(ended.record):
         raise Conflict(f"this was executed already, as {run.id}, and is not executed again; see GET /executions/{run.id}")
-    if await _last_record(door, run, f"{run.id}/{ACCEPTED}") is not None:
-        raise Conflict(f"this was begun already, as {run.id}, and broken off; `resume` with that id takes it up")
+
+
+def _was_not_run(record: AuditRecord) -> bool:
+    return (record.status or "").startswith(NOT_RUN) and not record.details.get(BEGUN)
 
 
 async def _not_under_way(door: Door, who: Principal, id_: str) -> None:
@@ -166,13 +178,23 @@ async def _last_record(door: Door, run: Run, id_: str) -> AuditEntry | None:
     return next(iter(await door.runtime.audit.list(wanted, limit=1)), None)
 
 
+def _tell_waiting(door: Door, run: Run) -> None:
+    """It ended before it could be acknowledged: whoever waits for that must hear so, whatever it was."""
+    if not run.acknowledged.done():
+        error = None if run.task.cancelled() else run.task.exception()
+        run.acknowledged.set_exception(error or _cancelled(door, run))
+
+
 def _over(door: Door, run: Run, via: str | None) -> None:
+    _tell_waiting(door, run)
     if run.background and run.task.cancelled() and not (run.is_begun or door.draining):
         _record_cancelled(door, run)
     door.runs.ended(run)
     if run.outcome is not None:
         door.count(run.tenant, run.outcome)
-    elif run.fingerprint is not None:
+    else:
+        del run.acknowledged  # it may hold the error, too
+    if run.outcome is None and run.fingerprint is not None:
         door.runs.drop(run)  # the same key may try again
     if run.background or run.outcome is None or via is not None:  # else the line of the request says it
         say("execution", execution=run.id, tenant=run.tenant, caller=run.caller, status=run.status, via=via)

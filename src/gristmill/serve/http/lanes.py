@@ -3,8 +3,8 @@
 import asyncio
 import time
 from collections import Counter, deque
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import field
 
 from gristmill.errors import Busy
@@ -186,6 +186,19 @@ class Budget:
             text = "too many large requests of yours at once: send less, or one after another"
             raise Busy(text, limit="memory", value=self._most, retry_after=2.0)
         self._held[tenant] += size
+
+    @contextmanager
+    def holding(self, size: int, tenant: str) -> Generator[None]:
+        """Hold ``size`` bytes more for ``tenant`` meanwhile.
+
+        Raises:
+            Busy: there is no room.
+        """
+        self.take(size, tenant)
+        try:
+            yield
+        finally:
+            self.give(size, tenant)
 
     def give(self, size: int, tenant: str) -> None:
         """Let them go."""

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import FastAPI
-from starlette.requests import HTTPConnection, Request
+from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -74,7 +74,7 @@ class Guarded:
             who = await door.admit(request)
             who.needs("execute")
             body = await read_body(request, door.config, door.budget, who.tenant) if scope["method"] == "POST" else b""
-        except Error as error:
+        except (Error, ClientDisconnect) as error:
             await answer(error)(scope, receive, send)
             return
         scope["gristmill.caller"], scope["gristmill.tenant"] = who.caller, who.tenant

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 from typing import Annotated
 
 import msgspec
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from fastapi.responses import StreamingResponse
 
 from gristmill.errors import Busy
@@ -13,7 +13,7 @@ from gristmill.serve.auth import Principal
 from gristmill.serve.http.door import Door
 from gristmill.serve.http.routes_executions import EVENTS, STREAMS
 from gristmill.serve.http.runs import BEAT_SECONDS, Run
-from gristmill.serve.http.who import SEE
+from gristmill.serve.http.who import SEE, StillKnown
 
 SHORTEST_SECONDS = 0.2
 """Between two events of a stream: what changes meanwhile is told together."""
@@ -27,22 +27,22 @@ def add_events(routes: APIRouter, door: Door) -> None:
     """The route of the stream."""
 
     @routes.get("/events", tags=["executions"], response_class=StreamingResponse, responses=EVENTS)
-    async def events(who: Annotated[Principal, SEE]) -> StreamingResponse:
+    async def events(request: Request, who: Annotated[Principal, SEE]) -> StreamingResponse:
         """What runs now, with its last line of output and its open calls, at once and whenever that changes.
 
         Yours; your tenant's with the scope `read`.
         """
         if door.streams[who.tenant] >= STREAMS:
             raise Busy(f"{STREAMS} streams of yours are open", limit="streams", value=STREAMS, retry_after=5.0)
-        return StreamingResponse(_lines(door, who), media_type="text/event-stream")
+        return StreamingResponse(_lines(door, who, StillKnown(door, request)), media_type="text/event-stream")
 
 
-async def _lines(door: Door, who: Principal) -> AsyncGenerator[bytes]:
+async def _lines(door: Door, who: Principal, is_known: StillKnown) -> AsyncGenerator[bytes]:
     door.streams[who.tenant] += 1
     door.runs.watching += 1
     told: bytes | None = None
     try:
-        while not door.draining:
+        while not door.draining and await is_known():
             changed = door.runs.changed
             now = _told(door, who)
             # What changed may be another's: then there is nothing to tell.

@@ -45,7 +45,6 @@ async def _execute(door: Door, request: Request, who: Principal, asked: ExecuteR
         raise HTTPException(422, "Idempotency-Key: 1 to 200 printable characters without spaces")
     if not (asked.code or "").strip() and asked.resume is None:
         raise Refused("there is no code: send `code`, or `resume` with the id of an execution", rule="code.empty")
-    door.refuse_if_draining()
     run, found = await begin(door, who, asked, key=key)
     request.state.execution = run.id
     headers = {"Idempotency-Replayed": "true"} if found else {}

@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Iterable
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Path, Query, Response
+from fastapi import APIRouter, Header, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from gristmill.errors import Busy, NotFound
@@ -11,9 +11,9 @@ from gristmill.ledger.entries import ACCEPTED, INTERRUPTED, AuditEntry, AuditFil
 from gristmill.serve.auth import Principal
 from gristmill.serve.http.door import Door
 from gristmill.serve.http.executing import instance_of
-from gristmill.serve.http.runs import Run, may_see
+from gristmill.serve.http.runs import Heard, Run, may_see
 from gristmill.serve.http.shapes import ExecutionsView, ExecutionView
-from gristmill.serve.http.who import EXECUTE, SEE
+from gristmill.serve.http.who import EXECUTE, SEE, StillKnown
 
 STREAMS = 200
 """Event streams of one tenant at the same time."""
@@ -73,12 +73,13 @@ def add_executions(routes: APIRouter, door: Door) -> None:
         run = door.runs.get(id, who)
         if run.caller != who.caller:
             who.needs("admin")
-        run.task.cancel()
+        run.cancel()
         return Response(status_code=204)
 
     @routes.get("/executions/{id}/events", tags=["executions"], response_class=StreamingResponse, responses=EVENTS)
     async def events(
         id: ExecutionId,  # noqa: A002
+        request: Request,
         who: Annotated[Principal, SEE],
         last_event_id: Annotated[str | None, Header(pattern=r"^[0-9]{1,12}$")] = None,
     ) -> StreamingResponse:
@@ -86,13 +87,16 @@ def add_executions(routes: APIRouter, door: Door) -> None:
         run = door.runs.get(id, who)
         if door.streams[who.tenant] >= STREAMS:
             raise Busy(f"{STREAMS} streams of yours are open", limit="streams", value=STREAMS, retry_after=5.0)
-        return StreamingResponse(_lines(door, who.tenant, run, int(last_event_id or 0)), media_type="text/event-stream")
+        heard = run.follow(int(last_event_id or 0))
+        return StreamingResponse(_lines(door, who.tenant, heard, StillKnown(door, request)), media_type="text/event-stream")
 
 
-async def _lines(door: Door, tenant: str, run: Run, after: int) -> AsyncGenerator[bytes]:
+async def _lines(door: Door, tenant: str, events: AsyncGenerator[Heard | None], is_known: StillKnown) -> AsyncGenerator[bytes]:
     door.streams[tenant] += 1
     try:
-        async for heard in run.follow(after):
+        async for heard in events:
+            if not await is_known():
+                return
             if heard is None:
                 yield b": quiet\n\n"
             else:

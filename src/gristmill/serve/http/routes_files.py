@@ -64,7 +64,8 @@ def add_files(routes: APIRouter, door: Door) -> None:
     async def upload(id: SessionId, path: FilePath, request: Request, who: Annotated[Principal, EXECUTE]) -> FileView:  # noqa: A002
         """Put a file there, whole or not at all; folders are made as needed."""
         space = await files_of(who, id)
-        with tempfile.SpooledTemporaryFile(max_size=PIECE) as held:
+        # As much of each is in memory at most: many that stall are bodies like others.
+        with door.budget.holding(PIECE, who.tenant), tempfile.SpooledTemporaryFile(max_size=PIECE) as held:
             await _receive(request, held, space.quota.file_bytes, door.config.request_seconds)
             return _view(await asyncio.to_thread(space.write, path, iter(partial(held.read, PIECE), b"")))
 

@@ -53,6 +53,7 @@ class Run:
     acknowledged: "asyncio.Future[None]" = field(init=False)
     """Done when it may be told that the execution will take place."""
     is_begun: bool = False
+    is_cancelled: bool = False
     outcome: Outcome | None = None
     ended: float | None = None
     line: str | None = None
@@ -70,7 +71,12 @@ class Run:
         """How it is, or how it ended."""
         if self.outcome is not None:
             return self.outcome.status
-        return "running" if self.ended is None else "cancelled" if self.task.cancelled() else "error"
+        return "running" if self.ended is None else "cancelled" if self.is_cancelled else "error"
+
+    def cancel(self) -> None:
+        """End it, if it is under way."""
+        if self.ended is None:
+            self.task.cancel()
 
     def hear(self, event: Event) -> None:
         """Keep an event for whoever listens."""
@@ -139,6 +145,8 @@ class Runs:
         self._runs: dict[str, Run] = {}
         self._active: dict[str, Run] = {}
         self._shelf = Shelf(rules, self._gone)
+        self._last: dict[tuple[str, str], float] = {}
+        """When something of a tenant's caller last ended that is kept: streams ask for it all the time."""
         self.changed = asyncio.Event()
         """Set, and another one put in its place, when a run begins or ends; while anybody watches, also when one gets further."""
         self.watching = 0
@@ -168,14 +176,18 @@ class Runs:
         """Note that it is over, however it went."""
         run.outcome = None if run.task.cancelled() or run.task.exception() else run.task.result()
         self._active.pop(run.id, None)
+        self._last[run.tenant, run.caller] = now = self._clock()
         if run.outcome is not None:
-            run.end("outcome", run.outcome, self._clock())
+            run.end("outcome", run.outcome, now)
             self._shelf.put(run)
             self.tell()
             return
-        error = None if run.task.cancelled() else run.task.exception()
+        run.is_cancelled = run.task.cancelled()
+        error = None if run.is_cancelled else run.task.exception()
         told = {"code": error.code, "message": error.message} if isinstance(error, Error) else {"code": "error"}
-        run.end("problem", {"code": Cancelled.code} if run.task.cancelled() else told, self._clock())
+        run.end("problem", {"code": Cancelled.code} if run.is_cancelled else told, now)
+        # An error holds every frame that it came through, and these the request with its body: that must not be kept.
+        del run.task
         self._shelf.put(run)
         self.tell()
 
@@ -207,8 +219,7 @@ class Runs:
 
     def last_ended(self, who: Principal) -> float | None:
         """When something last ended that ``who`` may see, as long as it is kept."""
-        seen = (run.ended for run in reversed(self._runs.values()) if may_see(who, run.tenant, run.caller))
-        return max((ended for ended in seen if ended is not None), default=None)
+        return max((ended for of, ended in self._last.items() if may_see(who, *of)), default=None)
 
     async def drain(self, seconds: float) -> int:
         """Let those under way end within ``seconds``, then end the others; how many these were."""
@@ -222,8 +233,11 @@ class Runs:
         return 0
 
     def _gone(self, run: Ended) -> None:
-        # Another of the same key may have taken its place.
-        if isinstance(run, Run) and self._runs.get(run.id) is run:
+        if not isinstance(run, Run):
+            return
+        if self._last.get((run.tenant, run.caller)) == run.ended:
+            del self._last[run.tenant, run.caller]
+        if self._runs.get(run.id) is run:  # another of the same key may have taken its place
             del self._runs[run.id]
 
     def _got_further(self) -> None:

@@ -145,6 +145,7 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._door.runs.tell()  # streams that wait for news end: there will be none
+        await self._door.runs.drain(0.0)  # told to end at once: what still runs is broken off, on record and to whoever waits
         await super().shutdown(sockets)
 
     def handle_exit(self, sig: int, frame: Any) -> None:

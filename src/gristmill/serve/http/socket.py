@@ -21,6 +21,7 @@ from gristmill.serve.http.executing import begin
 from gristmill.serve.http.logs import begin_request
 from gristmill.serve.http.runs import Run
 from gristmill.serve.http.shapes import ExecuteRequest
+from gristmill.serve.http.who import StillKnown
 from gristmill.serve.problems import problem
 
 HELLO_SECONDS = 10.0
@@ -108,7 +109,7 @@ class _Talk:
         if kind == "cancel":
             run = self._door.runs.get(str(message.get("execution", "")), who)
             if run.caller == who.caller:
-                run.task.cancel()
+                run.cancel()
             return
         if kind == "hello":
             return
@@ -117,7 +118,6 @@ class _Talk:
         if len(self._tasks) >= AT_ONCE:
             raise Busy(f"{AT_ONCE} executions are under way on this connection", limit="ws.at_once", value=AT_ONCE)
         asked = ExecuteRequest.model_validate({**message, "background": False})
-        self._door.refuse_if_draining()
         run, _ = await begin(self._door, who, asked, via="ws")
         task = asyncio.create_task(self._tell(run, ref))
         self._tasks.add(task)
@@ -126,7 +126,11 @@ class _Talk:
     async def _tell(self, run: Run, ref: Any) -> None:
         try:
             await _send(self._socket, {"type": "started", "ref": ref, "execution": run.id})
+            is_known = StillKnown(self._door, self.shown)
             async for heard in run.follow():
+                if not await is_known():
+                    await self._socket.close(POLICY)
+                    return
                 if heard is not None:
                     await _send(self._socket, {**msgspec.json.decode(heard.text), "ref": ref})
         except (WebSocketDisconnect, RuntimeError):

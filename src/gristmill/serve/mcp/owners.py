@@ -25,7 +25,7 @@ _SESSION, _REVISION = b"mcp-session-id", b"mcp-protocol-version"
 class _Open:
     tenant: str
     used: float
-    requests: int = 1
+    requests: int
 
 
 class Owners:
@@ -33,7 +33,8 @@ class Owners:
 
     def __init__(self, app: ASGIApp, *, most: int = PER_TENANT, clock: Callable[[], float] = time.monotonic) -> None:
         self._app, self._most, self._clock = app, most, clock
-        self._open: dict[str, _Open] = {}
+        self._open: dict[object, _Open] = {}
+        """By the id of the session; by something of their own those that may come of a request."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve the request as its caller's."""
@@ -41,35 +42,49 @@ class Owners:
             await self._app(scope, receive, send)
             return
         caller, tenant = str(scope.get(CALLER, LOCAL.caller)), str(scope.get(TENANT, LOCAL.tenant))
-        id_ = _header(scope["headers"], _SESSION)
-        if id_ is None and _may_open(scope) and self._count(tenant) >= self._most:
-            told = {"code": "limit.busy", "message": f"{self._most} MCP sessions of yours are open: end some with DELETE"}
-            await JSONResponse(told, 429, {"Retry-After": "60"})(scope, receive, send)
-            return
+        key: object = _header(scope["headers"], _SESSION)
+        if key is None and _may_open(scope):
+            if self._count(tenant) >= self._most:
+                told = {"code": "limit.busy", "message": f"{self._most} MCP sessions of yours are open: end some with DELETE"}
+                await JSONResponse(told, 429, {"Retry-After": "60"})(scope, receive, send)
+                return
+            key = object()  # counted before it is answered: a thousand at once would all find room
+            self._open[key] = _Open(tenant, self._clock(), requests=0)
         # The SDK compares this with whoever opened the session.
         user = AuthenticatedUser(AccessToken(token="", client_id=caller, scopes=[]))
-        await self._serve({**scope, "user": user}, receive, send, tenant, id_)
+        await self._serve({**scope, "user": user}, receive, send, tenant, key)
 
-    async def _serve(self, scope: Scope, receive: Receive, send: Send, tenant: str, id_: str | None) -> None:
-        known = self._open.get(id_) if id_ is not None else None
-        known = known if known is not None and known.tenant == tenant else None
-        if known is not None:
-            known.requests += 1
+    async def _serve(self, scope: Scope, receive: Receive, send: Send, tenant: str, key: object) -> None:
+        known = self._open.get(key)
+        if known is None or known.tenant != tenant:
+            await self._app(scope, receive, send)
+            return
+
+        is_found, is_refused = True, True
 
         async def note(message: Message) -> None:
-            nonlocal known
-            is_answered = message["type"] == "http.response.start" and message["status"] < 400 and id_ is None
-            if is_answered and (made := _header(message.get("headers", ()), _SESSION)) is not None:
-                known = self._open[made] = _Open(tenant, self._clock())
+            nonlocal key, is_found, is_refused
+            if message["type"] == "http.response.start":
+                is_found, is_refused, made = (
+                    message["status"] != 404,
+                    message["status"] >= 400,
+                    _header(message.get("headers", ()), _SESSION),
+                )
+                if made is not None and not is_refused and not isinstance(key, str):
+                    self._open[made] = self._open.pop(key)
+                    key = made
             await send(message)
 
+        known.requests += 1
         try:
             await self._app(scope, receive, note)
         finally:
-            if known is not None:
-                known.requests, known.used = known.requests - 1, self._clock()
-                if scope["method"] == "DELETE" and id_ is not None:
-                    self._open.pop(id_, None)
+            known.requests -= 1
+            if is_found:  # else the SDK knows no such session of this caller: nothing was used
+                known.used = self._clock()
+            # One that was not opened is none; one whose end was refused still is.
+            if not isinstance(key, str) or (scope["method"] == "DELETE" and not is_refused):
+                self._open.pop(key, None)
 
     def _count(self, tenant: str) -> int:
         since = self._clock() - IDLE_SECONDS

@@ -5,6 +5,8 @@ A run belongs to its caller. How many there are, and how long a finished one is 
 
 import asyncio
 import time
+import traceback
+from collections import Counter
 from collections.abc import Awaitable, Callable
 
 from gristmill.errors import LimitExceeded, NotFound
@@ -13,7 +15,8 @@ from gristmill.serve.mcp.run import Run
 from gristmill.serve.mcp.who import Who
 
 MOST_OF_CALLER = 16
-MOST_FINISHED = 256
+MOST_FINISHED, ALL_FINISHED = 256, 2_048
+"""Finished runs that are kept of one tenant, and of everybody together."""
 KEPT_SECONDS = 900.0
 
 
@@ -69,13 +72,17 @@ class Runs:
 
     def _ended(self, run: Run) -> None:
         run.finished, run.changed = self._clock(), time.time()
-        if not run.task.cancelled():
-            run.task.exception()  # seen: whoever attends gets it
+        error = None if run.task.cancelled() else run.task.exception()  # seen: whoever attends gets it
+        if error is not None:
+            traceback.clear_frames(error.__traceback__)  # they would hold all that was asked for, as long as the run is kept
 
     def _forget(self) -> None:
-        finished = [run for run in self._runs.values() if run.finished is not None]
-        finished.sort(key=lambda run: run.finished or 0.0)
-        too_many = max(0, len(finished) - MOST_FINISHED)
-        for place, run in enumerate(finished):
-            if place < too_many or self._clock() - (run.finished or 0.0) > KEPT_SECONDS:
+        since, newer = self._clock() - KEPT_SECONDS, Counter[str]()
+        finished = [(run.finished, run) for run in self._runs.values() if run.finished is not None]
+        finished.sort(key=lambda each: each[0], reverse=True)
+        for at, run in finished:
+            # By tenant: what one of them has done does not push out what another has not fetched yet.
+            if at < since or newer[run.who.tenant] >= MOST_FINISHED or newer.total() >= ALL_FINISHED:
                 del self._runs[run.id]
+            else:
+                newer[run.who.tenant] += 1

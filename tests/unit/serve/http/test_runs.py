@@ -1,7 +1,13 @@
 """What is told of a run while it is under way."""
 
+import asyncio
+
+from gristmill.config_serve import Scope
 from gristmill.events import CallFinished, CallStarted, OutputWritten
-from gristmill.serve.http.runs import LINE_CHARACTERS, Run
+from gristmill.model import Outcome
+from gristmill.serve.auth import Principal
+from gristmill.serve.http.runs import LINE_CHARACTERS, Run, Runs
+from gristmill.serve.http.shelf import ShelfRules
 
 
 def run() -> Run:
@@ -32,3 +38,34 @@ def test_whoever_watches_hears_of_every_step() -> None:
     one.hear(OutputWritten(execution="e", text="a"))
     one.hear(CallStarted(execution="e", call=1, tool="crm.find"))
     assert told == [1, 1]
+
+
+def test_what_last_ended_is_known_of_whoever_may_see_it_as_long_as_it_is_kept() -> None:
+    now = [0.0]
+    outcome = Outcome(
+        id="e", status="ok", success=True, output="", result=None, error=None, error_type=None, limit=None, execution_time_ms=0.0,
+        memory_mb=0.0, tools_called=(), isolation="namespaces", truncated=False, state="fresh",
+    )  # fmt: skip
+
+    async def use() -> None:
+        runs = Runs(ShelfRules(seconds=10.0, most=10, bytes=1_000_000), background=1, clock=lambda: now[0])
+
+        async def end(id_: str, caller: str) -> None:
+            one = Run(id=id_, tenant="t", caller=caller, session=None, began=0.0)
+            one.task = asyncio.create_task(asyncio.sleep(0, outcome))
+            runs.admit(one)
+            await one.task
+            runs.ended(one)
+
+        def last(name: str, *scopes: Scope, tenant: str = "t") -> float | None:
+            return runs.last_ended(Principal(name=name, tenant=tenant, scopes=frozenset(scopes)))
+
+        for at, caller in ((1.0, "ann@t"), (2.0, "bob@t"), (3.0, "ann@t")):
+            now[0] = at
+            await end(str(at), caller)
+        assert (last("ann"), last("bob"), last("bob", "read"), last("eve", "admin", tenant="x")) == (3.0, 2.0, 3.0, None)
+        now[0] = 12.5
+        await end("later", "carl@t")
+        assert (last("ann"), last("bob"), last("carl")) == (3.0, None, 12.5)
+
+    asyncio.run(use())

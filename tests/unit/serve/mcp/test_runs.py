@@ -1,5 +1,8 @@
 """Runs that outlive a request belong to their caller and are limited in number and in time."""
 
+import gc
+import weakref
+
 import anyio
 import pytest
 from mcp_types import ElicitRequestFormParams, ElicitResult
@@ -7,7 +10,7 @@ from mcp_types import ElicitRequestFormParams, ElicitResult
 from gristmill.errors import LimitExceeded, NotFound
 from gristmill.model import Outcome
 from gristmill.serve.mcp.run import Run
-from gristmill.serve.mcp.runs import KEPT_SECONDS, MOST_OF_CALLER, Runs
+from gristmill.serve.mcp.runs import KEPT_SECONDS, MOST_FINISHED, MOST_OF_CALLER, Runs
 from gristmill.serve.mcp.who import Who
 from tests.unit.serve.mcp.test_outcome import OK
 
@@ -50,6 +53,41 @@ async def test_a_run_is_not_there_for_another_caller() -> None:
         with pytest.raises(NotFound):
             runs.get("a", stranger)
     await runs.close()
+
+
+async def test_what_one_tenant_has_done_does_not_push_out_what_another_has_not_fetched() -> None:
+    runs, eve = Runs(), Who("eve", tenant="another")
+    runs.start(Run(id="a", who=ANN), _done)
+    for number in range(MOST_FINISHED + 1):
+        run = Run(id=str(number), who=eve)
+        runs.start(run, _done)
+        await run.task
+        await anyio.lowlevel.checkpoint()
+
+    assert await runs.get("a", ANN).attend() == OK
+    assert [run.id for run in runs.of(eve)] == [str(number) for number in range(MOST_FINISHED, 0, -1)]
+
+
+async def test_a_run_that_failed_keeps_nothing_of_what_was_asked_for() -> None:
+    class Asked:
+        """Something large."""
+
+    seen: list[weakref.ref[Asked]] = []
+
+    async def fails(_run: Run) -> Outcome:
+        asked = Asked()
+        seen.append(weakref.ref(asked))
+        raise NotFound("nothing is kept of it")
+
+    runs, run = Runs(), Run(id="a", who=ANN)
+    runs.start(run, fails)
+    while run.finished is None:
+        await anyio.lowlevel.checkpoint()
+    gc.collect()
+
+    assert seen[0]() is None
+    with pytest.raises(NotFound):
+        await runs.get("a", ANN).attend()
 
 
 async def test_waiting_for_a_run_is_bounded_and_does_not_end_it() -> None:
