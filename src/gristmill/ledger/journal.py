@@ -12,7 +12,7 @@ import msgspec
 
 from gristmill.errors import CallRefused, NotFound
 from gristmill.model import Json
-from gristmill.store.base import Store, Value
+from gristmill.store.base import Statement, Store, Value
 from gristmill.values import dataclass
 
 State = Literal["sent", "done", "failed"]
@@ -93,12 +93,22 @@ class Journal:
 
     def began(self, run: RunRecord) -> None:
         """Note that an execution began, or how it ended; kept soon."""
-        program = self._seal.seal(_json({"code": run.code, "context": dict(run.context)}), f"run/{run.id}")
-        values = (run.id, run.root, run.session, run.caller, run.tenant, program, run.status, self._clock())
         if run.status == "running":
-            self._store.write_soon((_BEGAN, values))  # before its first call leaves
+            self._store.write_soon(self._row(run))  # before its first call leaves
         else:
-            self._store.write_later((_BEGAN, values))
+            self._store.write_later(self._row(run))
+
+    async def keep(self, run: RunRecord) -> None:
+        """Note an execution; when this returns it is kept.
+
+        Raises:
+            StoreUnavailable: it is not.
+        """
+        await self._store.write(self._row(run))
+
+    def _row(self, run: RunRecord) -> Statement:
+        program = self._seal.seal(_json({"code": run.code, "context": dict(run.context)}), f"run/{run.id}")
+        return _BEGAN, (run.id, run.root, run.session, run.caller, run.tenant, program, run.status, self._clock())
 
     async def find(self, execution: str) -> RunRecord:
         """An execution by its id.

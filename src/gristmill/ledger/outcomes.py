@@ -25,20 +25,16 @@ class Outcomes:
     def __init__(self, store: Store, seal: Sealer, clock: Callable[[], float]) -> None:
         self._store, self._seal, self._clock = store, seal, clock
 
-    def keep(self, outcome: Outcome, *, tenant: str, caller: str) -> None:
-        """Keep it, in order with what else is written of its execution."""
+    async def keep(self, outcome: Outcome, *, tenant: str, caller: str) -> None:
+        """Keep it, after what else is written of its execution; when this returns it is in the store.
+
+        Raises:
+            StoreUnavailable: it is not.
+        """
         text = msgspec.json.encode(outcome)
         if len(text) <= MOST_BYTES:
             row = (outcome.id, tenant, caller, self._clock(), self._seal.seal(text, _place(outcome.id)))
-            self._store.write_soon((_KEEP, row))
-
-    async def kept(self) -> None:
-        """Return when all of them are in the store.
-
-        Raises:
-            StoreUnavailable: one is not.
-        """
-        await self._store.flush()
+            await self._store.write((_KEEP, row))
 
     async def find(self, execution: str, *, tenant: str, caller: str) -> Outcome | None:
         """The outcome of an execution of that caller, if it is kept."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 
 from gristmill.catalog.catalog import Catalog, told
+from gristmill.errors import StoreUnavailable
 from gristmill.ledger.counting import count_tokens
 from gristmill.ledger.records import CallRecord, ExecutionRecord, SearchRecord
 from gristmill.ledger.savings import saved_once
@@ -113,6 +114,8 @@ class Accounts:
             made = self._queue.get_nowait()
             try:
                 await asyncio.to_thread(self._count_all, made)
+            except StoreUnavailable as error:
+                log.warning("the token accounts lack an entry: %s", error)
             finally:
                 self._bytes -= made.size
 

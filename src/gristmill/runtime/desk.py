@@ -83,7 +83,7 @@ class Desk:
             Busy: people were asked enough by this caller; the run can be resumed later all the same.
         """
         execution = run.execution
-        self.note(run, "awaiting_approval")
+        await self.keep(run, "awaiting_approval")
         await self.store.flush()
         return await self.approvals.open(
             run.planned, root=run.root, execution=execution.id, session=execution.session, caller=execution.caller,
@@ -99,19 +99,15 @@ class Desk:
 
     def note(self, run: Run, status: str) -> None:
         """Keep what is needed to take this run up again."""
-        execution = run.execution
-        self.journal.began(
-            RunRecord(
-                id=execution.id,
-                root=run.root,
-                session=execution.session,
-                caller=execution.caller,
-                tenant=execution.tenant,
-                code=execution.code,
-                status=status,
-                context=execution.context,
-            )
-        )
+        self.journal.began(_record(run, status))
+
+    async def keep(self, run: Run, status: str) -> None:
+        """As ``note``; when this returns it is kept.
+
+        Raises:
+            StoreUnavailable: it is not.
+        """
+        await self.journal.keep(_record(run, status))
 
     def _revived(self, execution: Execution, before: RunRecord) -> tuple[Execution, str]:
         if (before.tenant, before.caller) != (execution.tenant, execution.caller):
@@ -136,6 +132,14 @@ class Desk:
     async def _redactor(self, space: str | None, execution: Execution, root: str) -> Redactor:
         scope = f"session {space}" if space is not None else f"run {root}"
         return await self.redactors.of(scope, is_new=space is None and root == execution.id)
+
+
+def _record(run: Run, status: str) -> RunRecord:
+    execution = run.execution
+    return RunRecord(
+        id=execution.id, root=run.root, session=execution.session, caller=execution.caller, tenant=execution.tenant,
+        code=execution.code, status=status, context=execution.context,
+    )  # fmt: skip
 
 
 def _stopped(run: Run, report: Report) -> str | None:

@@ -19,7 +19,6 @@ async def promise(rooms: Rooms, execution: Execution) -> None:
         StoreUnavailable: it cannot be kept.
     """
     execution, root = await rooms.desk.revive(execution)
-    rooms.desk.note(Run(execution=execution, root=root), ACCEPTED)
     accepted = AuditRecord(
         kind="execution",
         id=f"{execution.id}/{ACCEPTED}",
@@ -35,7 +34,7 @@ async def promise(rooms: Rooms, execution: Execution) -> None:
     )
     rooms.recorder.audit.record(accepted)
     try:
-        await rooms.desk.store.flush()
+        await rooms.desk.keep(Run(execution=execution, root=root), ACCEPTED)
         await rooms.recorder.audit.flush()
     except StoreUnavailable as error:
         # The record is written once the store is back: it must not look like a promise that was given, and broken.

@@ -89,8 +89,7 @@ class ExecutionRecord:
             self._ended(outcome.status)
         self._notice(outcome)
         if run.execution.promised:
-            self.recorder.outcomes.keep(outcome, tenant=run.execution.tenant, caller=run.execution.caller)
-            await self.recorder.outcomes.kept()
+            await self.recorder.outcomes.keep(outcome, tenant=run.execution.tenant, caller=run.execution.caller)
         if self.recorder.wait:
             await self.recorder.audit.flush()
         return outcome

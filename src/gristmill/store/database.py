@@ -35,6 +35,8 @@ class Database:
         self._writes: Jobs = queue.Queue(WAITING)
         self._reads: Jobs = queue.Queue(WAITING)
         self._failed: Exception | None = None
+        self._told: Exception | None = None
+        """The last failure that a ``flush`` has raised."""
         self._closed = False
         self._later: list[Statement] = []
         self._timer: asyncio.TimerHandle | None = None
@@ -163,13 +165,14 @@ class Database:
         """Return when everything handed to ``write_soon`` and ``write_later`` is committed.
 
         Raises:
-            StoreUnavailable: some of it could not be.
+            StoreUnavailable: some of it could not be, whoever's it was: everybody who flushes meanwhile is told.
         """
+        told = self._told
         self._hand_over()
         await self.write()
-        if failed := self._failed:
-            self._failed = None
-            raise failed
+        if (failed := self._failed) is not None and failed is not told:
+            self._told = failed
+            raise StoreUnavailable(str(failed)) from failed
 
     async def close(self) -> None:
         """Commit what is waiting and end."""

@@ -21,7 +21,7 @@ from mcp_types import ErrorData, JSONRPCError, jsonrpc_message_adapter
 from gristmill.errors import UpstreamUnavailable
 from gristmill.upstream.lines import Lines, TooLong
 from gristmill.upstream.translate import TOO_LARGE
-from gristmill.upstream.warden import Warden, pid_handle
+from gristmill.upstream.warden import Warden, pid_handle, start_whole
 from gristmill.values import dataclass
 
 log = logging.getLogger(__name__)
@@ -130,17 +130,7 @@ async def _start(program: Program) -> Process:
     found = found_program(program)
     if program.cwd is not None and not program.cwd.is_dir():
         raise UpstreamUnavailable(f"the working directory {program.cwd} does not exist")
-    # Whole or not at all: called off half-way, it would leave pipes and a process that nobody waits for.
-    with anyio.CancelScope(shield=True):
-        return await anyio.open_process(
-            [found, *program.args],
-            env=dict(program.env),
-            cwd=program.cwd,
-            stdin=PIPE,
-            stdout=PIPE,
-            stderr=PIPE,
-            start_new_session=True,
-        )
+    return await start_whole([found, *program.args], env=dict(program.env), cwd=program.cwd, stdin=PIPE, stdout=PIPE, stderr=PIPE)
 
 
 async def _read_stdout(process: Process, inbound: Inbound, cap: int, ended: anyio.Event) -> None:

@@ -5,9 +5,10 @@ on the parent's death would reach only direct children; `npx` and `uvx` start th
 """
 
 import os
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from subprocess import DEVNULL, PIPE
+from typing import Any
 
 import anyio
 from anyio.abc import Process
@@ -43,15 +44,9 @@ class Warden:
     async def _tell(self, line: str) -> None:
         async with self._lock:
             if self._process is None:
-                self._process = await self._start()
+                self._process = await start_whole(["/bin/sh", "-c", _SCRIPT], stdin=PIPE, stdout=DEVNULL, stderr=DEVNULL, env={})
             assert self._process.stdin
             await self._process.stdin.send(line.encode())
-
-    async def _start(self) -> Process:
-        with anyio.CancelScope(shield=True):  # whole or not at all
-            return await anyio.open_process(
-                ["/bin/sh", "-c", _SCRIPT], stdin=PIPE, stdout=DEVNULL, stderr=DEVNULL, env={}, start_new_session=True
-            )
 
     async def aclose(self) -> None:
         """Let the warden do its last round and end."""
@@ -61,6 +56,16 @@ class Warden:
         with anyio.CancelScope(shield=True), anyio.move_on_after(5):
             await self._process.stdin.aclose()
             await self._process.wait()
+
+
+async def start_whole(command: Sequence[str], **options: Any) -> Process:
+    """Start a process in a session of its own, whole or not at all.
+
+    Called off half-way, it would leave pipes and a process that nobody waits for.
+    """
+    with anyio.CancelScope(shield=True):
+        return await anyio.open_process(command, start_new_session=True, **options)
+    raise AssertionError("nothing cancels a shield")
 
 
 @asynccontextmanager

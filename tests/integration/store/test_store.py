@@ -99,6 +99,19 @@ async def test_a_write_nobody_waits_for_reports_its_failure_at_the_next_flush(pl
     await store.close()
 
 
+async def test_whoever_flushes_meanwhile_hears_of_a_failure(place: Place) -> None:
+    store = await _store(place)
+
+    async def kept(name: str) -> object:
+        store.write_soon(("INSERT INTO nowhere VALUES (?)", (name,)))
+        return await store.flush()
+
+    told = await asyncio.gather(*(kept(name) for name in "abc"), return_exceptions=True)
+    assert [type(one) for one in told] == [StoreUnavailable] * 3
+    await store.flush()  # whoever comes later has lost nothing
+    await store.close()
+
+
 async def test_closing_commits_what_waits(place: Place) -> None:
     store = await _store(place)
     for number in range(500):

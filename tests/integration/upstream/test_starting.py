@@ -15,7 +15,11 @@ from gristmill.upstream.warden import open_warden
 
 def test_a_start_that_is_called_off_leaves_neither_a_process_nor_its_pipes(monkeypatch: pytest.MonkeyPatch) -> None:
     lost: list[object] = []
-    monkeypatch.setattr(sys, "unraisablehook", lambda told: lost.append(told.exc_value))
+
+    def hear(told: "sys.UnraisableHookArgs") -> None:
+        lost.append(told.exc_value)
+
+    monkeypatch.setattr(sys, "unraisablehook", hear)
     before = children()
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -171,6 +171,20 @@ def remove_trees(folders: Iterable[str]) -> bool:
     return done
 
 
+def memory_bytes() -> int:
+    """Memory that this process may use: the machine's, or the least that one of its groups allows."""
+    least = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    own, mounts = _own_paths(), _mounts()
+    for name, mount, file in (("", "cgroup2", "memory.max"), ("memory", "memory", "memory.limit_in_bytes")):
+        path = own.get(name, "/")
+        # In a container the path may be the host's, of which only the top is there.
+        for folder in {"/", path, *(path[:end] for end, sign in enumerate(path) if sign == "/" and end)}:
+            found = _words(f"{mounts[mount]}{folder}/{file}") if mount in mounts else []
+            if found and found[0].isdigit():
+                least = min(least, int(found[0]))
+    return least
+
+
 def _own_paths() -> dict[str, str]:
     """Controller -> our path in its hierarchy; the empty name is version 2."""
     paths: dict[str, str] = {}

@@ -12,13 +12,11 @@ from gristmill.errors import Busy, Unauthorized
 from gristmill.model import Outcome
 from gristmill.runtime.runtime import Runtime
 from gristmill.serve.auth import LOCAL, Principal, Tokens, bearer, static_token
-from gristmill.serve.http.lanes import Budget, LaneRules, Lanes, Rates
+from gristmill.serve.http.bodies import Budget, most_held
+from gristmill.serve.http.lanes import LaneRules, Lanes, Rates
 from gristmill.serve.http.runs import Runs
 from gristmill.serve.http.shelf import ShelfRules
 from gristmill.serve.http.wall import Wall
-
-HELD_BYTES = 256_000_000
-"""Bodies of requests that are in memory, of all tenants together."""
 
 Authenticate = Callable[[HTTPConnection], Awaitable[Principal | None]]
 """Says who asks; ``None`` says that it does not know. It raises ``Unauthorized`` where a token is wrong."""
@@ -54,7 +52,7 @@ class Door:
     lanes: Lanes
     rates: Rates
     runs: Runs
-    budget: Budget = field(default_factory=lambda: Budget(HELD_BYTES))
+    budget: Budget = field(default_factory=lambda: Budget(most_held()))
     tallies: dict[str, Tally] = field(default_factory=dict[str, Tally])
     streams: Counter[str] = field(default_factory=Counter[str])
     opened: float = field(default_factory=time.time)

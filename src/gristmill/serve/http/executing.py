@@ -12,6 +12,7 @@ from gristmill.ledger.entries import ACCEPTED, INSTANCE, AuditEntry, AuditFilter
 from gristmill.model import Execution, Outcome
 from gristmill.runtime.recorder import BEGUN
 from gristmill.serve.auth import Principal
+from gristmill.serve.http.bodies import values_bytes
 from gristmill.serve.http.door import Door
 from gristmill.serve.http.lanes import Ticket
 from gristmill.serve.http.logs import say
@@ -91,7 +92,8 @@ def _cancelled(door: Door, run: Run) -> Cancelled:
 
 
 def _size(asked: ExecuteRequest) -> int:
-    return len(asked.code or "") + (len(msgspec.json.encode(asked.context)) if asked.context else 0)
+    context = msgspec.json.encode(asked.context) if asked.context else b""
+    return len(asked.code or "") + len(context) + values_bytes(context)
 
 
 async def _whole(door: Door, run: Run, asked: ExecuteRequest, ticket: Ticket, held: int) -> Outcome:

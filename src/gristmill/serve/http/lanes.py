@@ -3,8 +3,8 @@
 import asyncio
 import time
 from collections import Counter, deque
-from collections.abc import AsyncGenerator, Callable, Generator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import field
 
 from gristmill.errors import Busy
@@ -167,41 +167,3 @@ class Rates:
             wait = (1 - left) * 60 / self._most
             text = f"more than {self._most:,.0f} requests in a minute: send less"
             raise Busy(text, limit="serve.requests_per_minute", value=self._most, retry_after=wait)
-
-
-class Budget:
-    """Bytes of requests that are held in memory. A tenant may have as much as is left for all others: half of it alone, less
-    where others have some, and there is always room for whoever comes new."""
-
-    def __init__(self, most: int) -> None:
-        self._most, self._held = most, Counter[str]()
-
-    def take(self, size: int, tenant: str) -> None:
-        """Hold ``size`` bytes more for ``tenant``.
-
-        Raises:
-            Busy: there is no room.
-        """
-        if self._held[tenant] + size > self._most - self._held.total() - size:
-            text = "too many large requests of yours at once: send less, or one after another"
-            raise Busy(text, limit="memory", value=self._most, retry_after=2.0)
-        self._held[tenant] += size
-
-    @contextmanager
-    def holding(self, size: int, tenant: str) -> Generator[None]:
-        """Hold ``size`` bytes more for ``tenant`` meanwhile.
-
-        Raises:
-            Busy: there is no room.
-        """
-        self.take(size, tenant)
-        try:
-            yield
-        finally:
-            self.give(size, tenant)
-
-    def give(self, size: int, tenant: str) -> None:
-        """Let them go."""
-        self._held[tenant] -= size
-        if not self._held[tenant]:
-            del self._held[tenant]

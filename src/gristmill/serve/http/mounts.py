@@ -4,7 +4,7 @@ import importlib
 import importlib.util
 import time
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 from fastapi import FastAPI
@@ -15,10 +15,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from gristmill.errors import Error
 from gristmill.serve.dashboard.mount import mount_dashboard
 from gristmill.serve.http.app import Mount
+from gristmill.serve.http.bodies import held_body
 from gristmill.serve.http.door import Door
 from gristmill.serve.http.logs import begin_request, say
 from gristmill.serve.http.route import answer, level_of, replayed
-from gristmill.serve.http.wall import read_body
 from gristmill.serve.http.watched import Watched
 
 _MCP = "gristmill.serve.mcp.http"
@@ -69,20 +69,19 @@ class Guarded:
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
         door, request = self._door, Request(scope, receive)
-        try:
-            door.wall.check(request.headers, scope["method"])
-            who = await door.admit(request)
-            who.needs("execute")
-            body = await read_body(request, door.config, door.budget, who.tenant) if scope["method"] == "POST" else b""
-        except (Error, ClientDisconnect) as error:
-            await answer(error)(scope, receive, send)
-            return
-        scope["gristmill.caller"], scope["gristmill.tenant"] = who.caller, who.tenant
-        scope["gristmill.approves"] = "approve" in who.scopes
-        try:
+        async with AsyncExitStack() as stack:
+            try:
+                door.wall.check(request.headers, scope["method"])
+                who = await door.admit(request)
+                who.needs("execute")
+                held = held_body(request, door.config, door.budget, who.tenant)
+                body = await stack.enter_async_context(held) if scope["method"] == "POST" else b""
+            except (Error, ClientDisconnect) as error:
+                await answer(error)(scope, receive, send)
+                return
+            scope["gristmill.caller"], scope["gristmill.tenant"] = who.caller, who.tenant
+            scope["gristmill.approves"] = "approve" in who.scopes
             await self._app(scope, replayed(request, body).receive, send)
-        finally:
-            door.budget.give(len(body), who.tenant)
 
 
 @asynccontextmanager

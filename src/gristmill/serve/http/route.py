@@ -17,9 +17,9 @@ from starlette.types import Message
 
 from gristmill.errors import Busy, Error, Unauthorized
 from gristmill.serve.auth import LOCAL
+from gristmill.serve.http.bodies import held_body
 from gristmill.serve.http.door import Door
 from gristmill.serve.http.logs import begin_request, log, say
-from gristmill.serve.http.wall import read_body
 from gristmill.serve.problems import http_status, problem
 
 PUBLIC: dict[str, Any] = {"security": []}
@@ -95,14 +95,11 @@ class _Way:
             return await self._inner(request)
         door.wall.check_type(request.headers, request.method)
         tenant = request.state.who.tenant if not self._is_public else LOCAL
-        body = await read_body(request, door.config, door.budget, tenant)
-        try:
+        async with held_body(request, door.config, door.budget, tenant) as body:
             if body:
                 # Strict: no NaN, no lone surrogates, no bottomless nesting.
                 request.state.body = msgspec.json.decode(body)
             return await self._inner(replayed(request, body))
-        finally:
-            door.budget.give(len(body), tenant)
 
 
 def answer(error: Exception) -> Response:

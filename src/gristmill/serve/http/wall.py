@@ -1,15 +1,13 @@
 """What every request meets before it is read: names, origins, types, sizes and times. Pure checks, and one capped reading."""
 
-import asyncio
 import ipaddress
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
-from starlette.requests import HTTPConnection, Request
+from starlette.requests import HTTPConnection
 
 from gristmill.config_serve import ServeConfig
-from gristmill.errors import LimitExceeded, Refused
-from gristmill.serve.http.lanes import Budget
+from gristmill.errors import Refused
 from gristmill.values import dataclass
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]", "::1"})
@@ -69,38 +67,6 @@ class Wall:
         # The origin's host must be the very name and port that the request was sent to.
         if _place(origin) != (headers.get("host") or "").lower():
             raise Refused("this origin may not use the service: add it to serve.origins if it should", rule="http.origin")
-
-
-async def read_body(request: Request, config: ServeConfig, budget: Budget, tenant: str) -> bytes:
-    """The whole body, within its size and time. The caller gives the bytes back to ``budget`` for that tenant.
-
-    Raises:
-        LimitExceeded: it is too large, or too slow.
-        Busy: there is no room for it now.
-    """
-    declared = request.headers.get("content-length", "0")
-    too_large = LimitExceeded(
-        f"a body has at most {config.body_bytes:,} bytes", limit="serve.body_bytes", value=config.body_bytes
-    )  # fmt: skip
-    if not declared.isascii() or not declared.isdigit() or int(declared[:20]) > config.body_bytes:
-        raise too_large
-    held = 0
-    chunks: list[bytes] = []
-    try:
-        async with asyncio.timeout(config.request_seconds):
-            async for chunk in request.stream():
-                budget.take(len(chunk), tenant)
-                held += len(chunk)
-                if held > config.body_bytes:
-                    raise too_large
-                chunks.append(chunk)
-    except TimeoutError:
-        budget.give(held, tenant)
-        raise LimitExceeded("the body came too slowly", limit="serve.request_seconds", value=config.request_seconds) from None
-    except BaseException:
-        budget.give(held, tenant)
-        raise
-    return b"".join(chunks)
 
 
 def _host(header: str | None) -> str:

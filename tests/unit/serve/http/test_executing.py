@@ -15,9 +15,9 @@ from gristmill.errors import Busy, Cancelled, Conflict, NotFound, SandboxUnavail
 from gristmill.ledger.entries import ACCEPTED, AuditRecord
 from gristmill.model import Outcome
 from gristmill.serve.auth import Principal
+from gristmill.serve.http.bodies import Budget
 from gristmill.serve.http.door import Door, open_door
 from gristmill.serve.http.executing import begin, outcome_of
-from gristmill.serve.http.lanes import Budget
 from gristmill.serve.http.shapes import ExecuteRequest
 from gristmill.testing import fake_runtime
 
@@ -108,7 +108,7 @@ async def test_a_promise_that_could_not_be_kept_is_none_and_the_same_key_may_try
     async with opened(tmp_path) as door:
         store = door.runtime._rooms.desk.store  # pyright: ignore[reportPrivateUsage]
         with monkeypatch.context() as patch:
-            patch.setattr(store, "flush", _away)
+            patch.setattr(store, "write", _away)
             with pytest.raises(StoreUnavailable):
                 await executed(door)
         await door.runtime.audit.flush()  # the store is back, and so is what was to be written

@@ -11,8 +11,8 @@ from starlette.types import Message, Receive, Scope, Send
 from gristmill.config import Config, StoreConfig
 from gristmill.serve.auth import LOCAL
 from gristmill.serve.http.app import routes_of
+from gristmill.serve.http.bodies import Budget
 from gristmill.serve.http.door import open_door
-from gristmill.serve.http.lanes import Budget
 from gristmill.serve.http.mounts import Guarded
 from gristmill.serve.http.routes_files import PIECE
 from gristmill.testing import fake_runtime

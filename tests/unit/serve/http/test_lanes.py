@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from gristmill.errors import Busy
-from gristmill.serve.http.lanes import Budget, LaneRules, Lanes, Rates, Ticket
+from gristmill.serve.http.lanes import LaneRules, Lanes, Rates, Ticket
 
 
 def lanes(*, places: int = 1, per_tenant: int = 1, waiting: int = 100, seconds: float = 5.0) -> Lanes:
@@ -191,17 +191,3 @@ def test_no_rate_is_no_limit() -> None:
     rates = Rates(0)
     for _ in range(1_000):
         rates.take("a")
-
-
-def test_a_tenant_may_have_as_much_as_is_left_for_all_others() -> None:
-    budget = Budget(100)
-    budget.take(50, "greedy")
-    with pytest.raises(Busy):
-        budget.take(1, "greedy")
-    budget.take(25, "second")
-    budget.take(12, "third")
-    budget.take(5, "whoever comes new")
-    budget.give(50, "greedy")
-    budget.take(29, "greedy")
-    with pytest.raises(Busy):
-        budget.take(1, "greedy")
