@@ -91,3 +91,22 @@ def test_limits_are_written_before_the_process_is_admitted(
     found = {name: (tmp_path / "run-1" / name).read_text() for name in expected}
     assert found | {"pids.max": "640"} == expected
     assert found["pids.max"].startswith("64")
+
+
+@pytest.mark.parametrize(
+    ("mount", "file", "none"),
+    [("cgroup2", "memory.max", "max"), ("memory", "memory.limit_in_bytes", str(1 << 62))],
+)
+def test_the_memory_that_we_may_use_is_the_least_of_our_groups(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mount: str, file: str, none: str
+) -> None:
+    monkeypatch.setattr(cgroups, "_own_paths", lambda: {"": "/outer/inner", "memory": "/outer/inner"})
+    monkeypatch.setattr(cgroups, "_mounts", dict)
+    machine = cgroups.memory_bytes()
+    monkeypatch.setattr(cgroups, "_mounts", lambda: {mount: str(tmp_path)})
+    (tmp_path / "outer/inner").mkdir(parents=True)
+    (tmp_path / "outer/inner" / file).write_text(none)
+    assert cgroups.memory_bytes() == machine
+    for folder, size in (("", 300 << 20), ("outer/inner", 200 << 20), ("outer", 100 << 20)):
+        (tmp_path / folder / file).write_text(f"{size}\n")
+        assert cgroups.memory_bytes() == size

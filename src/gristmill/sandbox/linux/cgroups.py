@@ -174,7 +174,10 @@ def remove_trees(folders: Iterable[str]) -> bool:
 def memory_bytes() -> int:
     """Memory that this process may use: the machine's, or the least that one of its groups allows."""
     least = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    own, mounts = _own_paths(), _mounts()
+    try:
+        own, mounts = _own_paths(), _mounts()
+    except OSError:
+        return least
     for name, mount, file in (("", "cgroup2", "memory.max"), ("memory", "memory", "memory.limit_in_bytes")):
         path = own.get(name, "/")
         # In a container the path may be the host's, of which only the top is there.
