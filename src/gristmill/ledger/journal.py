@@ -4,7 +4,7 @@ A chain of resumed executions shares the journal of the first, its root. What pe
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any, Literal, Protocol, cast
 
@@ -12,7 +12,7 @@ import msgspec
 
 from gristmill.errors import CallRefused, NotFound
 from gristmill.model import Json
-from gristmill.store.base import Statement, Store, Value
+from gristmill.store.base import Row, Statement, Store, Transaction, Value
 from gristmill.values import dataclass
 
 State = Literal["sent", "done", "failed"]
@@ -32,6 +32,7 @@ TABLES = (
 
 _BEGAN = """INSERT INTO runs (id, root, session, caller, tenant, code, status, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (id) DO UPDATE SET status = excluded.status"""
+_CLAIMED = f"""{_BEGAN}, created = excluded.created, root = excluded.root, session = excluded.session, code = excluded.code"""
 _INSERT = """INSERT INTO journal (root, hash, occurrence, tool, reads, arguments, state, attempt, value, at)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 _KEEP = f"{_INSERT} ON CONFLICT (root, hash, occurrence) DO UPDATE SET state = excluded.state, value = excluded.value"
@@ -105,6 +106,27 @@ class Journal:
             StoreUnavailable: it is not.
         """
         await self._store.write(self._row(run))
+
+    async def created(self, execution: str) -> float | None:
+        """When an execution was first noted, or claimed anew; none if it never was."""
+        rows = await self._store.read("SELECT created FROM runs WHERE id = ?", execution)
+        return _created(rows)
+
+    async def claim(self, run: RunRecord, created: float | None) -> bool:
+        """Note an execution, unless somebody else has since it was ``created``; when this returns it is kept.
+
+        Raises:
+            StoreUnavailable: it is not.
+        """
+        _, values = self._row(run)
+
+        def work(transaction: Transaction) -> bool:
+            if _created(transaction.run("SELECT created FROM runs WHERE id = ?", run.id)) != created:
+                return False
+            transaction.run(_CLAIMED, *values)
+            return True
+
+        return await self._store.change(work)
 
     def _row(self, run: RunRecord) -> Statement:
         program = self._seal.seal(_json({"code": run.code, "context": dict(run.context)}), f"run/{run.id}")
@@ -210,3 +232,7 @@ def _json(value: Json) -> bytes:
         return msgspec.json.encode(value)
     except (TypeError, ValueError, RecursionError):
         return json.dumps(value, separators=(",", ":")).encode()
+
+
+def _created(rows: Sequence[Row]) -> float | None:
+    return cast("float", rows[0][0]) if rows else None

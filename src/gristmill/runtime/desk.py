@@ -109,6 +109,14 @@ class Desk:
         """
         await self.journal.keep(_record(run, status))
 
+    async def claim(self, run: Run, status: str, created: float | None) -> bool:
+        """As ``keep``, unless somebody else has noted it since it was ``created``.
+
+        Raises:
+            StoreUnavailable: it is not kept.
+        """
+        return await self.journal.claim(_record(run, status), created)
+
     def _revived(self, execution: Execution, before: RunRecord) -> tuple[Execution, str]:
         if (before.tenant, before.caller) != (execution.tenant, execution.caller):
             raise nothing_kept(before.id)

@@ -16,7 +16,7 @@ from gristmill.loading import loading
 from gristmill.model import Execution, Limits
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
     from pathlib import Path
 
     from gristmill.catalog.found import DetailLevel, ServerSummary
@@ -215,16 +215,19 @@ class Runtime:
         """Whether servers were told that somebody answers questions, so that an execution may bring its own ``ask``."""
         return self._rooms.callers.ask is not None
 
-    async def take_in(self, execution: Execution) -> None:
+    async def take_in(self, execution: Execution, check: Callable[[], Awaitable[None]] | None = None) -> None:
         """Put on record that ``execution`` will follow: should the process die, it can be resumed by its id.
+
+        ``check`` raises where it must not be run; of two processes that find nothing against it, one takes it in.
 
         Raises:
             NotFound: it is to resume something of which nothing is kept.
+            Conflict: another process has just taken it in.
             StoreUnavailable: it cannot be kept, so it must not be promised.
         """
         from gristmill.runtime.promise import promise
 
-        await promise(self._rooms, execution)
+        await promise(self._rooms, execution, check)
 
     async def lives_elsewhere(self, instance: str | None) -> bool:
         """Whether another process that serves from the same store lives, by the id that its promises carry."""

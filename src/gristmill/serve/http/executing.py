@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import time
 import uuid
+from functools import partial
 
 import msgspec
 
@@ -117,14 +118,13 @@ def _is_promised(run: Run) -> bool:
 
 async def _acknowledge(door: Door, run: Run, asked: ExecuteRequest) -> None:
     """See that it was not done before, and put it on record, where that was asked for."""
-    if run.fingerprint is not None:
-        await _never_twice(door, run)
     if _is_promised(run):
         await door.runtime.take_in(
             Execution(
                 id=run.id, code=asked.code or "", session=asked.session, context=asked.context, resume=asked.resume,
                 caller=run.caller, tenant=run.tenant,
-            )
+            ),
+            None if run.fingerprint is None else partial(_never_twice, door, run),
         )  # fmt: skip
     run.acknowledged.set_result(None)
 

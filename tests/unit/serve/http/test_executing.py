@@ -102,13 +102,15 @@ async def test_what_is_asked_for_while_the_service_begins_to_end_is_not_begun(tm
         assert not door.runs.active
 
 
+@pytest.mark.parametrize("what", ["journal", "audit"])
 async def test_a_promise_that_could_not_be_kept_is_none_and_the_same_key_may_try_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
     async with opened(tmp_path) as door:
-        store = door.runtime._rooms.desk.store  # pyright: ignore[reportPrivateUsage]
+        desk = door.runtime._rooms.desk  # pyright: ignore[reportPrivateUsage]
+        part, name = (desk.journal, "claim") if what == "journal" else (door.runtime.audit, "flush")
         with monkeypatch.context() as patch:
-            patch.setattr(store, "write", _away)
+            patch.setattr(part, name, _away)
             with pytest.raises(StoreUnavailable):
                 await executed(door)
         await door.runtime.audit.flush()  # the store is back, and so is what was to be written
@@ -148,6 +150,15 @@ async def test_an_end_that_is_just_being_written_counts_and_so_does_the_last_beg
         await audit.flush()
         with pytest.raises(Conflict):
             await executed(door)
+
+
+async def test_of_two_processes_with_the_same_key_one_executes(tmp_path: Path) -> None:
+    async with opened(tmp_path) as one, opened(tmp_path) as other:
+        for turn in range(5):
+            asked = ExecuteRequest(code="1")
+            begun = [await begin(door, ANN, asked, key=f"{KEY}{turn}") for door in (one, other)]
+            told = await asyncio.gather(*(run.task for run, _ in begun), return_exceptions=True)
+            assert sorted(type(one).__name__ for one in told) == ["Conflict", "Outcome"]
 
 
 async def _away(*_: object) -> None:
