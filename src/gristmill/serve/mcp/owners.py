@@ -65,11 +65,8 @@ class Owners:
         async def note(message: Message) -> None:
             nonlocal key, is_found, is_refused
             if message["type"] == "http.response.start":
-                is_found, is_refused, made = (
-                    message["status"] != 404,
-                    message["status"] >= 400,
-                    _header(message.get("headers", ()), _SESSION),
-                )
+                is_found, is_refused = message["status"] != 404, message["status"] >= 400
+                made = _header(message.get("headers", ()), _SESSION)
                 if made is not None and not is_refused and not isinstance(key, str):
                     self._open[made] = self._open.pop(key)
                     key = made
