@@ -1,5 +1,6 @@
 """The journal with its real seal, on both stores: kept over a restart, unreadable at rest, bound to its place."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -104,3 +105,15 @@ async def test_a_call_that_cannot_be_written_down_is_refused_before_it_leaves_an
     assert left
     assert {one.hash for one in await journal.load("r")} == set(left)
     await store.close()
+
+
+async def test_of_two_who_looked_at_the_same_time_one_claims_a_run(place: Place) -> None:
+    async with opened(place) as (journal, store), opened(place) as (other, _):
+        now = [1.0]
+        one, two = (Journal(of, Seal(b"k" * 32), lambda: now[0]) for of in (store, other._store))  # pyright: ignore[reportPrivateUsage]
+        assert await one.created("r") is None
+        assert sorted(await asyncio.gather(one.claim(RUN, None), two.claim(RUN, None))) == [False, True]
+        seen, now[0] = await two.created("r"), 2.0
+        changed = replace(RUN, code="anew")
+        assert sorted(await asyncio.gather(one.claim(changed, seen), two.claim(changed, seen))) == [False, True]
+        assert (await journal.find("r")).code == "anew"
