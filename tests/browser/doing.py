@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from playwright.sync_api import Page, Route
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.watching import Watched
 
@@ -51,9 +51,9 @@ def answer(page: Page, where: str, make: Callable[[str], Any]) -> None:
     page.route(where, fulfill)
 
 
-def focused(page: Page) -> str:
-    """The text of whatever has the focus."""
-    return str(page.evaluate("document.activeElement.innerText || document.activeElement.tagName"))
+def expect_focus(page: Page, text: str) -> None:
+    """Wait until what has the focus says so: a page moves it after it is drawn."""
+    expect(page.locator(":focus")).to_contain_text(text)
 
 
 HIDE = """(hidden) => {

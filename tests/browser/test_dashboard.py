@@ -166,8 +166,8 @@ def test_the_keyboard_reaches_every_page(tab: Watched, places: dict[str, str]) -
     page, reached = tab.open(), list[str]()
     for _ in range(15):
         page.keyboard.press("Tab")
-        reached.append(page.evaluate("document.activeElement.innerText"))
-    titles = [link.inner_text() for link in page.locator("#nav li a").all()]
+        reached += page.evaluate("document.activeElement.innerText").split()[:1]
+    titles = [link.inner_text().split()[0] for link in page.locator("#nav li a").all()]  # a count may follow, sooner or later
     assert len(titles) == 8
     assert [title for title in titles if title not in reached] == []
     page.locator("#nav").get_by_role("link", name="Audit").focus()

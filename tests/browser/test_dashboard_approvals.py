@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import orders
-from tests.browser.doing import WRITE, answer, done, focused, say_token
+from tests.browser.doing import WRITE, answer, done, expect_focus, say_token
 from tests.browser.watching import Watched
 from tests.e2e.http.conftest import Service
 
@@ -98,7 +98,7 @@ def test_after_a_decision_the_reader_is_where_it_is_said(tab: Watched, mill: Ser
     shown = page.locator("article.plan").filter(has_text="not this")
     shown.get_by_role("button", name="Deny").press("Enter")
     expect(shown).to_have_count(0)
-    assert focused(page) == f"Denied: all calls of {asked['id'][:8]}."
+    expect_focus(page, f"Denied: all calls of {asked['id'][:8]}.")
     assert "not this" not in orders(mill)
 
 

@@ -1,5 +1,6 @@
 """The list of executions, page by page, while others go on running."""
 
+import re
 from typing import Any
 
 from playwright.sync_api import expect
@@ -73,13 +74,13 @@ def test_a_filter_is_in_the_address_and_there_again_after_going_back(tab: Watche
     page.get_by_label("Session").fill("filtered")
     page.get_by_label("Session").press("Enter")
     expect(page.locator("tbody tr")).to_have_count(1)
-    assert page.url.endswith("#/executions?status=failed&session=filtered")
+    expect(page).to_have_url(re.compile(r"#/executions\?status=failed&session=filtered$"))
     page.reload()
     tab.settled()
     expect(page.locator("tbody tr")).to_have_count(1)
     page.get_by_role("link", name=failed[:8]).click()
     expect(page.locator("h1")).to_contain_text(failed[:8])
-    assert page.title() == f"Execution {failed[:8]} · Gristmill"
+    expect(page).to_have_title(f"Execution {failed[:8]} · Gristmill")
     page.go_back()
     expect(page.get_by_label("Status")).to_have_value("failed")
     expect(page.locator("tbody tr")).to_have_count(1)

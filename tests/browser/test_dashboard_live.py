@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.browser.conftest import SERVE, settings
-from tests.browser.doing import HIDE, WAITS, answer, focused, go, waiting
+from tests.browser.doing import HIDE, WAITS, answer, expect_focus, go, waiting
 from tests.browser.watching import Watched
 from tests.e2e.http.conftest import Service, start
 
@@ -75,7 +75,7 @@ def test_a_cancelled_run_is_no_error_and_keeps_the_reader_in_place(tab: Watched,
     page.get_by_role("button", name="Cancel").click()
     expect(page.locator("#watched")).to_contain_text("cancelled")
     assert page.locator(".failure, .status.bad").count() == 0
-    assert "Execution" in focused(page)
+    expect_focus(page, "Execution")
 
 
 def test_cancelled_by_keys_on_its_page_it_leaves_the_reader_there(tab: Watched, mill: Service) -> None:

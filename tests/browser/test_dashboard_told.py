@@ -90,7 +90,7 @@ def test_a_record_says_who_what_and_when(tab: Watched, mill: Service) -> None:
     page.get_by_label("Until").fill("2020-01-01T00:00:00")
     page.get_by_label("Until").blur()
     expect(page.locator(".empty")).to_contain_text("No record fits.")
-    assert "until=2020-01-01T00%3A00" in page.url
+    expect(page).to_have_url(re.compile("until=2020-01-01T00%3A00"))
     page.get_by_role("button", name="No filter").click()
     expect(page.locator(".records summary").first).to_be_visible()
 
@@ -132,7 +132,7 @@ def test_a_call_that_is_open_says_why_its_arguments_are_not_shown(tab: Watched, 
 def test_a_page_of_something_unknown_has_a_heading_and_a_title(tab: Watched, place: str, heading: str, title: str) -> None:
     page = tab.open(place)
     expect(page.locator("h1")).to_have_text(heading)
-    assert page.title() == f"{title} · Gristmill"
+    expect(page).to_have_title(f"{title} · Gristmill")
 
 
 def test_what_cannot_be_had_can_be_asked_for_again(tab: Watched) -> None:
