@@ -9,6 +9,9 @@ from gristmill.values import dataclass
 Json = Any
 """A JSON value. Its shape comes from strangers (agents, servers), so no static type can be more honest."""
 
+LOCAL = "local"
+"""The tenant when there is only one, and the caller when nobody says who he is: then who asks and who approves are one person."""
+
 Status = Literal["ok", "failed", "refused", "limited", "crashed", "awaiting_approval"]
 Effect = Literal["allow", "ask", "deny"]
 Strategy = Literal["summarize", "head_tail", "sample", "schema_only", "full"]

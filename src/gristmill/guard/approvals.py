@@ -8,7 +8,7 @@ from typing import Any, Literal, cast
 
 from gristmill.errors import NotFound, Refused
 from gristmill.guard.patience import Patience
-from gristmill.model import Json, Plan, PlannedCall
+from gristmill.model import LOCAL, Json, Plan, PlannedCall
 from gristmill.store.base import Row, Store, Transaction, Value
 from gristmill.values import dataclass
 
@@ -24,8 +24,6 @@ TABLES = (
     "CREATE INDEX IF NOT EXISTS approvals_caller ON approvals (tenant, caller, created)",
 )
 _COLUMNS = "id, root, execution, session, caller, tenant, created, expires, standing, plan, approved, decided_by, decided"
-LOCAL = "local"
-"""The one user of a gateway that knows no others: who asks and who approves are the same person then."""
 ENDLESS = Patience()
 STEP = 1e-3
 """Seconds between two decisions about one run, at least: their order must survive a clock that is set back."""

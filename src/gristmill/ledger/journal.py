@@ -142,7 +142,9 @@ class Journal:
         if not rows:
             raise nothing_kept(execution)
         found, root, session, caller, tenant, sealed, status = cast("tuple[Any, ...]", rows[0])
-        program = json.loads(self._seal.open(bytes(sealed), f"run/{found}"))
+        program = _program(self._seal.open(bytes(sealed), f"run/{found}"))
+        if program is None:
+            raise nothing_kept(execution)
         return RunRecord(id=found, root=root, session=session, caller=caller, tenant=tenant, status=status, **program)
 
     async def load(self, root: str) -> tuple[Entry, ...]:
@@ -224,6 +226,15 @@ def nothing_kept(execution: str) -> NotFound:
     return NotFound(
         f"nothing is kept of an execution {execution[:80]!r} of yours: it made no calls, or is too old; execute the code anew"
     )
+
+
+def _program(text: bytes) -> dict[str, Any] | None:
+    """Code and context; none of a program that an older version kept, without what it ran with."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return None
+    return cast("dict[str, Any]", found) if isinstance(found, dict) and set(cast("Any", found)) == {"code", "context"} else None
 
 
 def _json(value: Json) -> bytes:

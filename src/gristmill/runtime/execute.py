@@ -9,7 +9,7 @@ from typing import Literal
 
 from gristmill.errors import Busy, Refused
 from gristmill.events import Emit, ignore
-from gristmill.model import Execution, Outcome, Plan, Replay, Report
+from gristmill.model import LOCAL, Execution, Outcome, Plan, Replay, Report
 from gristmill.runtime.direct import OneCall
 from gristmill.runtime.hearing import MaskedEmit
 from gristmill.runtime.present import Presented
@@ -22,7 +22,7 @@ from gristmill.values import dataclass
 ROUNDS = 20
 """How often one execution may come back with new questions before it has to wait for good."""
 
-LOCAL, APPROVER = "local", "approver"
+APPROVER = "approver"
 """Who decides in the embedding application, as the record calls it."""
 
 Approve = Callable[[Plan], Awaitable[Literal["all", "none"] | Sequence[int]]]

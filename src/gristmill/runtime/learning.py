@@ -15,13 +15,12 @@ from gristmill.catalog.learned_schema import learned_from_json, learned_result, 
 from gristmill.catalog.loose import mapping
 from gristmill.catalog.stubs import LearnedResult
 from gristmill.catalog.usage import Habits
-from gristmill.model import Handler, Json, ToolCall, ToolResult
+from gristmill.model import LOCAL, Handler, Json, ToolCall, ToolResult
 from gristmill.runtime.kept_json import read_json, write_json
 from gristmill.values import dataclass
 
 log = logging.getLogger(__name__)
 
-LOCAL = "local"
 WAITING = 8
 """Results that wait to be looked at; more are not learned from, since each may be large."""
 ALL_UNTIL = 10

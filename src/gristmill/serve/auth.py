@@ -11,10 +11,10 @@ from typing import cast, get_args
 
 from gristmill.config_serve import Scope
 from gristmill.errors import NotFound, Refused, StoreUnavailable, Unauthorized
+from gristmill.model import LOCAL
 from gristmill.store.base import Row, Store
 from gristmill.values import dataclass
 
-LOCAL = "local"
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 PREFIX = "gm"
 ENVIRONMENT = "env"

@@ -10,12 +10,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from gristmill.errors import LimitExceeded, Refused, UnknownSession
+from gristmill.model import LOCAL
 from gristmill.session.workspace import folder_name
 from gristmill.store.base import Row, Statement, Store, Transaction
 from gristmill.values import dataclass
 
-LOCAL = "local"
-"""The tenant when there is only one, and the caller when nobody says who he is."""
 TOUCH_SECONDS = 60.0
 """How often, at most, a use is written down: executions are far more frequent than retention is exact."""
 

@@ -9,7 +9,7 @@ from sqlite3 import Connection
 
 import pytest
 
-from gristmill.errors import StoreUnavailable
+from gristmill.errors import NotFound, StoreUnavailable
 from gristmill.ledger.journal import TABLES, Entry, Journal, RunRecord
 from gristmill.ledger.seal import Seal
 from gristmill.store.database import Database
@@ -117,3 +117,12 @@ async def test_of_two_who_looked_at_the_same_time_one_claims_a_run(place: Place)
         changed = replace(RUN, code="anew")
         assert sorted(await asyncio.gather(one.claim(changed, seen), two.claim(changed, seen))) == [False, True]
         assert (await journal.find("r")).code == "anew"
+
+
+@pytest.mark.parametrize("code", ["print(1)", "1", "{}"])
+async def test_a_program_that_an_older_version_kept_is_not_taken_up(place: Place, code: str) -> None:
+    async with opened(place) as (journal, store):
+        await journal.keep(RUN)
+        await store.write(("UPDATE runs SET code = ? WHERE id = ?", (Seal(b"k" * 32).seal(code.encode(), "run/r"), "r")))
+        with pytest.raises(NotFound, match="execute the code anew"):
+            await journal.find("r")
