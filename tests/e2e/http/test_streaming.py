@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -175,6 +176,26 @@ def test_a_token_that_is_revoked_opens_nothing_on_a_socket_that_is_open(service:
     before, after = asyncio.run(run())
     assert before["outcome"]["result"] == 1
     assert after["problem"]["code"] == "unauthorized"
+
+
+@pytest.mark.requirement("T42")
+def test_a_socket_that_only_listens_ends_with_its_token(service: Service) -> None:
+    async def run() -> int | None:
+        async with open_config_store(service.config, TABLES) as store:
+            tokens = Tokens(store)
+            token, made = await tokens.create("listener", tenant="acme", scopes=("execute",))
+            url, headers = service.url.replace("http", "ws") + "/ws", {"Authorization": f"Bearer {token}"}
+            async with asyncio.timeout(20), websockets.connect(url, additional_headers=headers) as connection:
+                talking = "import time\nfor _ in range(100): print('x', flush=True), time.sleep(0.05)"
+                await connection.send(json.dumps({"type": "execute", "code": talking}))
+                await connection.recv()
+                await tokens.revoke(made.id)
+                with suppress(websockets.ConnectionClosed):
+                    while json.loads(await connection.recv())["type"] != "outcome":
+                        pass
+                return connection.close_code
+
+    assert asyncio.run(run()) == 1008
 
 
 @pytest.mark.requirement("T44")
