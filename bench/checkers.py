@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from gristmill.catalog.catalog import Catalog
-from gristmill.catalog.naming import python_names
-from gristmill.catalog.stub_files import write_stubs
-from gristmill.guard.check import check_program
-from gristmill.guard.known import Known, KnownServer
+from gristmill.catalog.modules.module_files import write_stubs
+from gristmill.catalog.python_names import python_names
+from gristmill.guard.program.check_program import check_program
+from gristmill.guard.program.known_tools import Known, KnownServer
 from gristmill.model import Tool
 
 ROUNDS = 50

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from bench.machine import commit, describe
-from gristmill.config import load_config
+from gristmill.config.tree import load_config
 from gristmill.model import Tool
-from gristmill.upstream.remember import Remembered, save
+from gristmill.upstream.remembered_tools import Remembered, save
 
 SERVERS, TOOLS = 50, 20
 WORDS = "customer invoice order ticket file branch message event user report".split()

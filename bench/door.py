@@ -23,10 +23,10 @@ from mcp import Client, StdioServerParameters
 
 from bench import machine
 from gristmill import Config, Runtime
-from gristmill.config import SandboxConfig, StoreConfig
-from gristmill.serve.mcp.hall import opened
-from gristmill.serve.mcp.server import build_server
-from gristmill.serve.mcp.state import Door
+from gristmill.config.tree import SandboxConfig, StoreConfig
+from gristmill.serve.mcp.get_runtime import opened
+from gristmill.serve.mcp.mcp_door import Door
+from gristmill.serve.mcp.mcp_server import build_server
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent

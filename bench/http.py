@@ -23,7 +23,7 @@ from bench import install, machine, wire
 from bench.figures import PEERS
 from bench.wire import ASKERS, crowd, rate, rate_of
 from gristmill import Config, Runtime
-from gristmill.config import SandboxConfig, StoreConfig
+from gristmill.config.tree import SandboxConfig, StoreConfig
 
 OUT = Path(__file__).parent / "out" / "http.json"
 PEER = Path(__file__).parent / "peers" / "door_fastmcp.py"

@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any, cast
 
 from bench.machine import describe
-from gristmill.config import Config
+from gristmill.config.tree import Config
 from gristmill.model import Execution, ToolCall
 from gristmill.runtime.rooms import Rooms
 from gristmill.runtime.runtime import Runtime
 from gristmill.testing import FakePool, fake_runtime
-from gristmill.upstream.inproc import Inproc
+from gristmill.upstream.python_functions import Inproc
 
 OUT = Path(__file__).parent / "out" / "layers.json"
 CODE = "6 * 7"

@@ -17,9 +17,9 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench.machine import commit, describe
-from gristmill.guard.detect import Detector, Findings
-from gristmill.guard.redact import Redactor
-from gristmill.guard.vault import Vault
+from gristmill.guard.mask.detector import Detector, Findings
+from gristmill.guard.mask.redactor import Redactor
+from gristmill.guard.mask.vault import Vault
 from gristmill.model import Json
 
 TARGET_MB_S = 20.0

@@ -20,15 +20,15 @@ from bench.install import PACKAGES
 from bench.peers import toolset
 from bench.peers.corpus import AGGREGATE, judge, load_snippets, quantiles
 from gristmill import Config, Outcome, Runtime
-from gristmill.config import SandboxConfig, StoreConfig
-from gristmill.config_mask import MaskConfig
-from gristmill.config_shaping import ShapingConfig
+from gristmill.config.sections.mask_section import MaskConfig
+from gristmill.config.sections.shaping_section import ShapingConfig
+from gristmill.config.tree import SandboxConfig, StoreConfig
 from gristmill.events import ignore
 from gristmill.model import Report, ToolCall, ToolResult
 from gristmill.runtime.build import open_rooms
 from gristmill.runtime.rooms import Rooms
 from gristmill.sandbox.base import Job
-from gristmill.sandbox.pool import LinuxPool
+from gristmill.sandbox.pool.jail_pool import LinuxPool
 
 PRINT = "print(1+1)"
 PAUSE = 0.005

@@ -23,13 +23,13 @@ from examples.three_ways.measure import saving
 from examples.three_ways.servers import compact, definition
 
 from bench import machine
-from gristmill.config import Config
+from gristmill.config.tree import Config
 from gristmill.runtime.runtime import Runtime
-from gristmill.serve.mcp.instructions import instructions
-from gristmill.serve.mcp.known import known_servers
-from gristmill.serve.mcp.outcome import to_text
-from gristmill.serve.mcp.surface import EXECUTE, SEARCH
-from gristmill.shaping.tokens import token_counter
+from gristmill.serve.mcp.tools.known_servers import known_servers
+from gristmill.serve.mcp.tools.outcome_result import to_text
+from gristmill.serve.mcp.tools.server_instructions import instructions
+from gristmill.serve.mcp.tools.tool_surface import EXECUTE, SEARCH
+from gristmill.shaping.token_counter import token_counter
 
 FILE = Path(__file__).parent / "out" / "recorded.json"
 SERVER = Path(__file__).with_name("recorded_server.py")

@@ -20,7 +20,7 @@ from environments import OUT, ROOT, python_with
 from retrieval import SETS, RetrievalSet, bench_folder, load_set, score
 from search_cost import as_tools, measure_cost
 
-from gristmill.catalog.search import Index
+from gristmill.catalog.search.tool_index import Index
 
 OURS = "Gristmill"
 BASELINES = (

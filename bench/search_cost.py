@@ -14,7 +14,7 @@ from typing import Any
 
 from retrieval import SETS, RetrievalSet, load_set
 
-from gristmill.catalog.search import Index
+from gristmill.catalog.search.tool_index import Index
 from gristmill.model import Tool
 
 SIZES = (3_265, 50_000)

@@ -12,9 +12,9 @@ from typing import Any
 
 from bench import machine
 from gristmill.model import Budget, Report, Strategy
-from gristmill.shaping.encode import as_text, encode
-from gristmill.shaping.measure import count
-from gristmill.shaping.shape import shape
+from gristmill.shaping.shape_report import shape
+from gristmill.shaping.token_fit import count
+from gristmill.shaping.values.compact_json import as_text, encode
 
 FILE = Path(__file__).parent / "out" / "shaping.json"
 SMALL = Report(status="ok", output="3 customers\n", result={"total": 3, "names": ["Ann", "Bob", "Eve"], "sum": 12.5})

@@ -25,7 +25,7 @@ from examples.three_ways.measure import Idle, Measured, open_app, saving, total
 
 from bench import machine
 from bench.idle import load_idle
-from gristmill.shaping.tokens import token_counter
+from gristmill.shaping.token_counter import token_counter
 
 FILE = Path(__file__).parent / "out" / "tokens.json"
 BARS = {"chat": 2_000, "sync": 3_000, "report": 5_000}

@@ -23,13 +23,13 @@ from typing import Any
 import anyio
 from mcp import Client, StdioServerParameters
 
-from gristmill.config import Config, StoreConfig
-from gristmill.config_policy import PolicyConfig
-from gristmill.config_quota import QuotaConfig
-from gristmill.config_servers import ServerConfig
+from gristmill.config.sections.policy_section import PolicyConfig
+from gristmill.config.sections.quota_section import QuotaConfig
+from gristmill.config.sections.servers_section import ServerConfig
+from gristmill.config.tree import Config, StoreConfig
 from gristmill.model import Execution, ToolCall
 from gristmill.runtime.build import open_rooms
-from gristmill.upstream.build import World, open_upstreams
+from gristmill.upstream.open_upstreams import World, open_upstreams
 
 HERE = Path(__file__).parent
 ROWS = 10_000

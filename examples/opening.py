@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from gristmill.config import Config, load_config
+from gristmill.config.tree import Config, load_config
 
 App = Literal["pam", "homeiq", "omniops"]
 APPS: tuple[App, ...] = get_args(App)

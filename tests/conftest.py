@@ -10,7 +10,7 @@ import pytest
 from hypothesis import settings
 
 from gristmill import BlockingRuntime, Config
-from gristmill.config import SandboxConfig, StoreConfig
+from gristmill.config.tree import SandboxConfig, StoreConfig
 from gristmill.errors import ToolFailed
 
 # Examples may take as long as they take: this is no place for timings, and the machine may be busy.

@@ -10,18 +10,18 @@ import typer
 
 import gristmill
 from gristmill import errors, events
-from gristmill.config import Config
-from gristmill.config_policy import RuleConfig
-from gristmill.config_quota import ServerQuota
-from gristmill.config_section import Section, sentences
-from gristmill.config_servers import ServerConfig
+from gristmill.config.sections.base import Section, sentences
+from gristmill.config.sections.policy_section import RuleConfig
+from gristmill.config.sections.quota_section import ServerQuota
+from gristmill.config.sections.servers_section import ServerConfig
+from gristmill.config.tree import Config
 from gristmill.ledger.metrics import METRICS
 from gristmill.model import Outcome
 from gristmill.serve.cli.app import app
 from gristmill.serve.http.app import build_app
-from gristmill.serve.http.described import operations, shapes
-from gristmill.serve.http.door import open_door
-from gristmill.serve.problems import EXIT_CODES, HTTP_STATUSES, STATUS_EXIT_CODES
+from gristmill.serve.http.describe_api import operations, shapes
+from gristmill.serve.http.http_door import open_door
+from gristmill.serve.problem_codes import EXIT_CODES, HTTP_STATUSES, STATUS_EXIT_CODES
 
 PAGES = Path(__file__).parents[1] / "docs" / "reference"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from gristmill import Config, Runtime
-from gristmill.ledger.entries import AuditFilter
+from gristmill.ledger.audit.audit_entries import AuditFilter
 from gristmill.model import Budget
 
 FINDINGS = [{"agent": n % 7, "topic": f"topic {n % 23}", "score": n * 37 % 100, "text": "lorem " * 20} for n in range(3_000)]

@@ -12,8 +12,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from gristmill.catalog.vectors import shipped
-from gristmill.catalog.words import terms
+from gristmill.catalog.search.search_terms import terms
+from gristmill.catalog.search.word_vectors import shipped
 
 Floats = NDArray[np.float32]
 

@@ -10,10 +10,10 @@ from examples.three_ways.servers import Servers, compact, definition
 from gristmill.events import CallFinished, Event
 from gristmill.model import Outcome
 from gristmill.runtime.runtime import Runtime
-from gristmill.serve.mcp.instructions import instructions
-from gristmill.serve.mcp.known import known_servers
-from gristmill.serve.mcp.outcome import to_text
-from gristmill.serve.mcp.surface import EXECUTE, SEARCH, TOOLS
+from gristmill.serve.mcp.tools.known_servers import known_servers
+from gristmill.serve.mcp.tools.outcome_result import to_text
+from gristmill.serve.mcp.tools.server_instructions import instructions
+from gristmill.serve.mcp.tools.tool_surface import EXECUTE, SEARCH, TOOLS
 
 
 @dataclass(slots=True)

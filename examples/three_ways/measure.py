@@ -15,7 +15,7 @@ from examples.three_ways.conversation import Cost, Count
 from examples.three_ways.servers import Servers, compact, open_servers
 from gristmill.model import Outcome
 from gristmill.runtime.runtime import Runtime
-from gristmill.shaping.tokens import token_counter
+from gristmill.shaping.token_counter import token_counter
 
 SETTLE_SECONDS = 120.0
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from mcp import Client, StdioServerParameters
 
-from gristmill.config import Config
+from gristmill.config.tree import Config
 
 SECONDS = 60.0
 """How long any answer may take."""

@@ -5,7 +5,7 @@ __version__ = "0.1.0"
 TYPE_CHECKING = False  # as in `typing`, which the jail's launcher would load for this name alone
 if TYPE_CHECKING:
     from gristmill.blocking import BlockingRuntime
-    from gristmill.config import Config, load_config
+    from gristmill.config.tree import Config, load_config
     from gristmill.errors import ConfigError, Error, LimitExceeded, NotFound, Refused, SandboxError, UpstreamError
     from gristmill.events import Event
     from gristmill.model import Execution, Handler, Layer, Limits, Outcome, Tool, ToolCall, ToolResult, Usage
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "BlockingRuntime": "blocking",
-    "Config": "config",
+    "Config": "config.tree",
     "ConfigError": "errors",
     "Error": "errors",
     "Event": "events",
@@ -36,7 +36,7 @@ _HOME = {
     "ToolResult": "model",
     "UpstreamError": "errors",
     "Usage": "model",
-    "load_config": "config",
+    "load_config": "config.tree",
 }
 
 __all__ = [

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from anyio import to_thread
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from gristmill.catalog.found import BUDGET_TOKENS
+from gristmill.catalog.search.search_hits import BUDGET_TOKENS
 from gristmill.events import Emit, ignore
 from gristmill.runtime.runtime import Runtime
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from gristmill.catalog.found import DetailLevel, ServerSummary
-    from gristmill.catalog.pins import Change
-    from gristmill.catalog.scan import Finding
-    from gristmill.config import Config
-    from gristmill.guard.approvals import Approval
+    from gristmill.catalog.pins.pinned_definitions import Change
+    from gristmill.catalog.pins.scan_definitions import Finding
+    from gristmill.catalog.search.search_hits import DetailLevel, ServerSummary
+    from gristmill.config.tree import Config
+    from gristmill.guard.policy.approvals import Approval
     from gristmill.model import Budget, Isolation, Json, Limits, Outcome, Plan, Strategy, Tool
-    from gristmill.runtime.discover import Described, Found, Language, ServerRow
+    from gristmill.runtime.tools.discovery import Described, Found, Language, ServerRow
     from gristmill.upstream.base import Ask
-    from gristmill.upstream.inproc import Function
+    from gristmill.upstream.python_functions import Function
 
 T = TypeVar("T")
 

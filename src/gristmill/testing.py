@@ -5,16 +5,16 @@ from contextlib import asynccontextmanager
 from itertools import count
 from pathlib import Path
 
-from gristmill.config import Config
+from gristmill.config.tree import Config
 from gristmill.errors import Error, SandboxCrashed, ToolFailed
 from gristmill.events import Emit
 from gristmill.model import Handler, Isolation, Json, Limits, Report, ToolCall
 from gristmill.runtime.build import open_rooms
+from gristmill.runtime.open.open_sandboxes import keep_rules
 from gristmill.runtime.runtime import Runtime
-from gristmill.runtime.sandboxes import keep_rules
 from gristmill.sandbox.base import Job, Pool, Sandbox
-from gristmill.sandbox.kept import Kept
-from gristmill.upstream.inproc import Function
+from gristmill.sandbox.pool.kept_interpreters import Kept
+from gristmill.upstream.python_functions import Function
 
 Answer = Callable[[Job], Report]
 Tools = Callable[..., Awaitable[Json]]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gristmill.session.workspace import folder_name
+from gristmill.session.files.workspace import folder_name
 from tests.attack.conftest import Canary
 from tests.attack.wall import EFFECT, Wall, everything, opened, outside, program, secret
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gristmill.sandbox import bridge
+from gristmill.sandbox.run import frames as bridge
 from tests.attack.guests import RAW, harmless, loop_of
 from tests.attack.wall import Wall
 

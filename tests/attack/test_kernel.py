@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from gristmill.sandbox.linux import filters, kernel
+from gristmill.sandbox.linux import kernel
+from gristmill.sandbox.linux.seccomp import syscall_filters as filters
 from tests.attack.wall import EFFECT, TRYING, Wall, outside
 
 PROGRAMS = Path(__file__).parent / "programs"

@@ -17,13 +17,13 @@ import anyio
 import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from gristmill.config import Config, load_config
+from gristmill.config.tree import Config, load_config
 from gristmill.model import ToolCall
-from gristmill.runtime.callers import Callers
-from gristmill.runtime.opening import open_servers
-from gristmill.sandbox.confine import Confinement, launcher
+from gristmill.runtime.open.open_servers import open_servers
+from gristmill.sandbox.confine.confine_server import Confinement, launcher
 from gristmill.sandbox.linux import kernel
 from gristmill.upstream.base import Upstreams
+from gristmill.upstream.execution_callers import Callers
 
 PROGRAM = Path(__file__).parent / "programs" / "prying.py"
 SECRET = "n0t-for-servers"
@@ -295,7 +295,7 @@ def test_the_folder_of_a_gateway_that_was_killed_is_swept_by_the_next(tmp_path: 
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     program = """
 from pathlib import Path
-from gristmill.sandbox.confine import Confinement, launcher
+from gristmill.sandbox.confine.confine_server import Confinement, launcher
 with launcher(Confinement(server="x", program="/bin/true", path="", cwd=Path("/"))) as (_, folder):
     print(folder, flush=True)
     input()

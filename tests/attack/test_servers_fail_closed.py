@@ -10,13 +10,13 @@ from typing import Any
 import anyio
 import pytest
 
-from gristmill.config import load_config
+from gristmill.config.tree import load_config
 from gristmill.errors import ConfigError
-from gristmill.runtime.callers import Callers
-from gristmill.runtime.opening import open_servers
-from gristmill.sandbox.linux import confined
+from gristmill.runtime.open.open_servers import open_servers
+from gristmill.sandbox.linux.confined import confined_launcher as confined
 from gristmill.serve.mcp.passthrough import relaying
 from gristmill.upstream.base import ServerStatus
+from gristmill.upstream.execution_callers import Callers
 from tests.attack.wall import PATIENCE
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -84,8 +84,9 @@ def test_without_a_kernel_feature_a_confined_server_is_not_started(tmp_path: Pat
 def test_a_landlock_that_cannot_keep_signals_in_is_too_old(tmp_path: Path) -> None:
     program = f"""
 import sys
-sys.path.insert(0, {str(Path(confined.__file__).parents[3])!r})
-from gristmill.sandbox.linux import confined, walls
+sys.path.insert(0, {str(Path(confined.__file__).parents[4])!r})
+from gristmill.sandbox.linux.confined import confined_launcher as confined
+from gristmill.sandbox.linux.confined import confined_profile as walls
 profile = walls.Profile(rules=[], network=False, filter=b"", remedy="Do this.")
 sys.argv = ["", *profile.words(), "/bin/echo", "it ran"]
 confined.landlock.abi = lambda: 5

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gristmill.sandbox.pool import LinuxPool
+from gristmill.sandbox.pool.jail_pool import LinuxPool
 from tests.attack.wall import Wall, everything, opened, outside, secret, wait_until
 
 CODE = Path(__file__).parents[2] / ".venv" / "code"
@@ -254,7 +254,7 @@ def test_modules_of_ours_are_neither_loaded_nor_importable_inside(wall: Wall) ->
     outcome = wall.run("""
 import sys, importlib
 found = [name for name in sys.modules if "gristmill" in name]
-for name in ("gristmill", "gristmill.guest", "gristmill.guest.runner", "gristmill.sandbox.linux.steps"):
+for name in ("gristmill", "gristmill.guest", "gristmill.guest.runner", "gristmill.sandbox.linux.template.template_steps"):
     try:
         importlib.import_module(name)
         found.append(name)

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from gristmill import BlockingRuntime, Outcome
-from gristmill.config import load_config
+from gristmill.config.tree import load_config
 
 PATIENCE = 60.0
 """Seconds until a wait on another process is given up: generous, since the machine may be busy."""

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from gristmill.config import load_config
-from gristmill.config_serve import Scope
+from gristmill.config.sections.serve_section import Scope
+from gristmill.config.tree import load_config
 from tests.browser.watching import Watched
 from tests.e2e.http.conftest import Service, make_tokens, start
 from tests.servers import HERE, chromium, python_command

@@ -13,17 +13,17 @@ import anyio
 import httpx2
 from mcp import MCPError
 
-from gristmill.config_servers import OAuthConfig, ServerConfig
+from gristmill.config.sections.servers_section import OAuthConfig, ServerConfig
 from gristmill.events import ignore
 from gristmill.model import Tool, ToolCall
-from gristmill.upstream import http
-from gristmill.upstream.auth import open_browser
 from gristmill.upstream.base import InputAnswer, InputRequest
-from gristmill.upstream.connection import Connection, Hooks, open_connection
-from gristmill.upstream.dial import address_of
-from gristmill.upstream.http import http_transport
-from gristmill.upstream.listing import Filter, list_tools
-from gristmill.upstream.secrets import Secrets
+from gristmill.upstream.build_server import address_of
+from gristmill.upstream.http import http_transport as http
+from gristmill.upstream.http.http_transport import http_transport
+from gristmill.upstream.login.oauth_login import open_browser
+from gristmill.upstream.mcp.list_tools import Filter, list_tools
+from gristmill.upstream.mcp.mcp_connection import Connection, Hooks, open_connection
+from gristmill.upstream.secret_references import Secrets
 
 DOCUMENT = "https://conformance-test.local/client-metadata.json"
 SAMPLES: dict[str, Any] = {"string": "text", "integer": 3, "number": 2.5, "boolean": True, "array": [], "object": {}}

@@ -20,15 +20,15 @@ from mcp_types import (
 )
 
 from gristmill.model import Outcome
-from gristmill.serve.mcp.asking import AskClient, Ctx
-from gristmill.serve.mcp.attending import Answer, begin, take_up
-from gristmill.serve.mcp.http import LOOPBACK
+from gristmill.serve.mcp.answer_call import Answer, begin, take_up
+from gristmill.serve.mcp.mcp_door import Door
+from gristmill.serve.mcp.mcp_server import build_server
+from gristmill.serve.mcp.questions.ask_client import AskClient, Ctx
 from gristmill.serve.mcp.run import Run
 from gristmill.serve.mcp.run_http import listen
-from gristmill.serve.mcp.server import build_server
-from gristmill.serve.mcp.state import Door
-from gristmill.serve.mcp.tasks import require_tasks
-from tests.unit.serve.mcp.test_outcome import OK
+from gristmill.serve.mcp.tasks.tasks_extension import require_tasks
+from gristmill.serve.mcp.transport.mcp_over_http import LOOPBACK
+from tests.unit.serve.mcp.tools.test_outcome_result import OK
 
 Job = Callable[[Run, AskClient | None, Mapping[str, Any]], Awaitable[Outcome]]
 QUESTION = ElicitRequestFormParams(message="Sure?", requested_schema={"type": "object", "properties": {}})

@@ -15,7 +15,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from gristmill.sandbox.linux import filters, kernel, seccomp
+from gristmill.sandbox.linux import kernel
+from gristmill.sandbox.linux.seccomp import install_filter as seccomp
+from gristmill.sandbox.linux.seccomp import syscall_filters as filters
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"

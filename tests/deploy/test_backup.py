@@ -21,10 +21,10 @@ import psycopg
 import pytest
 
 from gristmill import Config, Runtime
-from gristmill.config import SandboxConfig, StoreConfig
+from gristmill.config.tree import SandboxConfig, StoreConfig
 from gristmill.errors import NotFound
-from gristmill.runtime.records import open_config_store
-from gristmill.serve.auth import TABLES, Tokens
+from gristmill.runtime.open.open_records import open_config_store
+from gristmill.serve.access_tokens import TABLES, Tokens
 from tests.deploy import runbook
 from tests.deploy.contained import DEPLOY
 from tests.servers import postgres

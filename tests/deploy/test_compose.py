@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gristmill.config import load_config
+from gristmill.config.tree import load_config
 from tests.deploy import runbook
 from tests.deploy.contained import DEPLOY
 

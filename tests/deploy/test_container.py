@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gristmill.config import load_config
+from gristmill.config.tree import load_config
 from gristmill.sandbox.linux import kernel
 from tests.deploy.contained import DEPLOY, ROOT, USER, Container, can_contain, image
 

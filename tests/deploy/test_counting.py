@@ -6,7 +6,7 @@ from pathlib import Path
 from prometheus_client.parser import text_string_to_metric_families
 
 from gristmill import Config, Runtime
-from gristmill.config import SandboxConfig, StoreConfig
+from gristmill.config.tree import SandboxConfig, StoreConfig
 from gristmill.events import Event, OutputWritten
 from gristmill.ledger.metrics import NoMetrics
 

@@ -12,11 +12,11 @@ import pytest
 import yaml
 from starlette.datastructures import Headers
 
-from gristmill.config import load_config
+from gristmill.config.tree import load_config
 from gristmill.errors import Refused
 from gristmill.ledger.metrics import METRICS
-from gristmill.serve.cli.serve import TOKEN_VARIABLE
-from gristmill.serve.http.wall import Wall
+from gristmill.serve.cli.verbs.operate.serve import TOKEN_VARIABLE
+from gristmill.serve.http.limits.request_wall import Wall
 from tests.deploy import runbook
 from tests.deploy.contained import DEPLOY
 

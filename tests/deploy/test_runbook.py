@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from gristmill import Config, Runtime
-from gristmill.config import SandboxConfig, StoreConfig
-from gristmill.runtime.records import open_config_store
-from gristmill.sandbox.probe import REMEDIES
-from gristmill.serve.auth import TABLES, Tokens
+from gristmill.config.tree import SandboxConfig, StoreConfig
+from gristmill.runtime.open.open_records import open_config_store
+from gristmill.sandbox.kernel_probe import REMEDIES
+from gristmill.serve.access_tokens import TABLES, Tokens
 from tests.deploy import runbook
 from tests.deploy.contained import DEPLOY, ROOT
 

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from gristmill.config import ServeConfig
-from gristmill.sandbox.linux import kernel, seccomp
+from gristmill.config.tree import ServeConfig
+from gristmill.sandbox.linux import kernel
+from gristmill.sandbox.linux.seccomp import install_filter as seccomp
 from tests.deploy.contained import DEPLOY, ERRNO, KILL, refuse
 
 NO_NEW_PRIVILEGES = 38

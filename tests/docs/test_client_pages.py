@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from gristmill.clients.entry import command, entry
-from gristmill.clients.places import Machine, clients
+from gristmill.mcp_configs.client_places import Machine, clients
+from gristmill.mcp_configs.our_entry import command, entry
 
 PAGES = Path(__file__).parents[2] / "docs" / "clients"
 ANN = Path("/home/ann")

@@ -8,13 +8,13 @@ from typing import Any
 import anyio
 import pytest
 
-from gristmill.config import load_config
-from gristmill.config_servers import ConfineConfig
+from gristmill.config.sections.servers_section import ConfineConfig
+from gristmill.config.tree import load_config
 from gristmill.errors import ToolFailed
 from gristmill.model import ToolCall
-from gristmill.runtime.callers import Callers
-from gristmill.runtime.opening import open_servers
+from gristmill.runtime.open.open_servers import open_servers
 from gristmill.upstream.base import Upstreams
+from gristmill.upstream.execution_callers import Callers
 from tests.servers import TOOLS
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "guides" / "servers.md").read_text()

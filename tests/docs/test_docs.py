@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gristmill.config import load_config
+from gristmill.config.tree import load_config
 from tests.servers.warm import warm_module
 
 ROOT = Path(__file__).parents[2]

@@ -3,9 +3,9 @@
 import re
 from pathlib import Path
 
-from gristmill.config import StoreConfig
-from gristmill.config_records import RecordsConfig
-from gristmill.ledger.entries import AuditRecord
+from gristmill.config.sections.records_section import RecordsConfig
+from gristmill.config.tree import StoreConfig
+from gristmill.ledger.audit.audit_entries import AuditRecord
 from gristmill.ledger.metrics import Metrics
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from gristmill.config import Config, load_config
-from gristmill.config_policy import PolicyConfig, RuleConfig
-from gristmill.config_quota import QuotaConfig
-from gristmill.guard.comparisons import COMPARISONS, FUNCTIONS
-from gristmill.guard.policy import Policy
+from gristmill.config.sections.policy_section import PolicyConfig, RuleConfig
+from gristmill.config.sections.quota_section import QuotaConfig
+from gristmill.config.tree import Config, load_config
+from gristmill.guard.policy.condition_words import COMPARISONS, FUNCTIONS
+from gristmill.guard.policy.policy import Policy
 from gristmill.model import Tool, ToolCall
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "guides" / "policy.md").read_text()

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gristmill.config import load_config
-from gristmill.config_servers import ServerConfig
+from gristmill.config.sections.servers_section import ServerConfig
+from gristmill.config.tree import load_config
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "guides" / "servers.md").read_text()
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", GUIDE, flags=re.DOTALL)

@@ -190,7 +190,7 @@ def test_demo_of_an_app_says_where_the_examples_are_when_they_are_not_here(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     from gristmill.errors import ConfigError
-    from gristmill.serve.cli import demo_apps
+    from gristmill.serve.cli.verbs.use import demo_apps
 
     monkeypatch.setattr(demo_apps.gristmill, "__file__", str(tmp_path / "lib" / "site-packages" / "gristmill" / "__init__.py"))
     monkeypatch.chdir(tmp_path)

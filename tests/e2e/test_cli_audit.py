@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from gristmill.config import Config, StoreConfig
-from gristmill.ledger.audit import Audit
-from gristmill.ledger.audit_rows import AUDIT_TABLES
-from gristmill.ledger.entries import AuditRecord
-from gristmill.runtime.records import ledger_key, open_config_store
+from gristmill.config.tree import Config, StoreConfig
+from gristmill.ledger.audit.audit import Audit
+from gristmill.ledger.audit.audit_entries import AuditRecord
+from gristmill.ledger.audit.audit_rows import AUDIT_TABLES
+from gristmill.runtime.open.open_records import ledger_key, open_config_store
 from tests.e2e.test_cli import gristmill
 
 CALL = AuditRecord(

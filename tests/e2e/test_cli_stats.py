@@ -8,9 +8,9 @@ import pytest
 from typer.testing import CliRunner
 
 from gristmill import Config, Runtime
-from gristmill.config import SandboxConfig, StoreConfig
+from gristmill.config.tree import SandboxConfig, StoreConfig
 from gristmill.serve.cli.app import app
-from gristmill.shaping.tokens import token_counter
+from gristmill.shaping.token_counter import token_counter
 
 pytestmark = pytest.mark.skipif(token_counter() is None, reason="there is no tokenizer for this Python")
 

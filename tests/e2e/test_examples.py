@@ -31,11 +31,11 @@ from mcp.server.mcpserver import MCPServer
 from mcp_types import TextContent
 
 from gristmill import BlockingRuntime
-from gristmill.serve.mcp.hall import opened
-from gristmill.serve.mcp.instructions import instructions
-from gristmill.serve.mcp.known import known_servers
-from gristmill.serve.mcp.server import build_server
-from gristmill.serve.mcp.state import Door
+from gristmill.serve.mcp.get_runtime import opened
+from gristmill.serve.mcp.mcp_door import Door
+from gristmill.serve.mcp.mcp_server import build_server
+from gristmill.serve.mcp.tools.known_servers import known_servers
+from gristmill.serve.mcp.tools.server_instructions import instructions
 
 
 @pytest.fixture

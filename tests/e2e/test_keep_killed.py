@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from gristmill import Config, Runtime
-from gristmill.config import SandboxConfig, StoreConfig
-from gristmill.ledger.entries import AuditFilter
+from gristmill.config.tree import SandboxConfig, StoreConfig
+from gristmill.ledger.audit.audit_entries import AuditFilter
 
 ROUNDS = 5
 WORKER = """
 import asyncio, json, sys
 from pathlib import Path
 from gristmill import Config, Runtime
-from gristmill.config import SandboxConfig, StoreConfig
+from gristmill.config.tree import SandboxConfig, StoreConfig
 
 ROUND = sys.argv[2]
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from gristmill import Config, Runtime
-from gristmill.config import LimitsConfig, SandboxConfig, StoreConfig
-from gristmill.runtime.account import returned_text
-from gristmill.shaping.tokens import token_counter
+from gristmill.config.tree import LimitsConfig, SandboxConfig, StoreConfig
+from gristmill.runtime.recording.token_accounts import returned_text
+from gristmill.shaping.token_counter import token_counter
 
 pytestmark = pytest.mark.anyio
 count_tokens = token_counter()

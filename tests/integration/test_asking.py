@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from gristmill import Config, Runtime
-from gristmill.config import SandboxConfig, StoreConfig
-from gristmill.config_policy import PolicyConfig
+from gristmill.config.sections.policy_section import PolicyConfig
+from gristmill.config.tree import SandboxConfig, StoreConfig
 from gristmill.errors import ConfigError
-from gristmill.runtime.callers import refuse_questions
 from gristmill.upstream.base import Ask, InputAnswer, InputRequest
+from gristmill.upstream.execution_callers import refuse_questions
 from tests.servers.warm import server_of
 
 pytestmark = pytest.mark.anyio

@@ -6,10 +6,10 @@ import pytest
 
 from gristmill import BlockingRuntime
 from gristmill.catalog.catalog import Catalog
-from gristmill.catalog.naming import python_names
-from gristmill.guard.check import check_program
-from gristmill.guard.known import Known, KnownServer
-from gristmill.upstream.inproc import Inproc
+from gristmill.catalog.python_names import python_names
+from gristmill.guard.program.check_program import check_program
+from gristmill.guard.program.known_tools import Known, KnownServer
+from gristmill.upstream.python_functions import Inproc
 from tests.conftest import TOOLS
 
 CATALOG = Catalog.of(Inproc("crm", {key.partition(".")[2]: function for key, function in TOOLS.items()}).tools)
@@ -52,7 +52,7 @@ def _no_problems(_code: str, _known: object) -> tuple[()]:
 def test_a_certain_problem_is_a_program_that_fails(runtime: BlockingRuntime, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert any(problem.certain for problem in check_program(code, KNOWN))
     assert runtime.execute(code).status == "refused"
-    monkeypatch.setattr("gristmill.runtime.check.check_program", _no_problems)
+    monkeypatch.setattr("gristmill.runtime.execution.check_code.check_program", _no_problems)
     assert runtime.execute(code).status == "failed"
 
 

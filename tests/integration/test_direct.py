@@ -8,10 +8,10 @@ from typing import Any, Literal
 import pytest
 
 from gristmill import Config, Runtime
-from gristmill.config import SandboxConfig, StoreConfig
-from gristmill.config_mask import MaskConfig
-from gristmill.config_policy import PolicyConfig
-from gristmill.config_quota import QuotaConfig
+from gristmill.config.sections.mask_section import MaskConfig
+from gristmill.config.sections.policy_section import PolicyConfig
+from gristmill.config.sections.quota_section import QuotaConfig
+from gristmill.config.tree import SandboxConfig, StoreConfig
 from gristmill.errors import ToolFailed
 from gristmill.model import Plan
 from gristmill.serve.provider_tools import Wishes, exported

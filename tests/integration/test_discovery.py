@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gristmill import BlockingRuntime, Config
-from gristmill.config import SandboxConfig, StoreConfig
+from gristmill.config.tree import SandboxConfig, StoreConfig
 from gristmill.errors import UnknownTool
 from gristmill.model import Json
 from tests.servers.warm import server_of

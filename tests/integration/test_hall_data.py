@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from gristmill.config import Config
-from gristmill.ledger.entries import AuditFilter
+from gristmill.config.tree import Config
+from gristmill.ledger.audit.audit_entries import AuditFilter
 from gristmill.model import Json, Outcome
-from gristmill.runtime.credentials import credentials
+from gristmill.runtime.open.gateway_credentials import credentials
 from gristmill.testing import FakePool, Program, Tools, fake_runtime
 
 MAIL = "ann.smith@crm-of.example.org"

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from gristmill.config import Config
+from gristmill.config.tree import Config
 from gristmill.errors import CallRefused, NotFound, StoreUnavailable, UpstreamUnavailable
 from gristmill.model import Execution, Json, Outcome, Plan, ToolCall
 from gristmill.runtime.runtime import Runtime

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from gristmill.config import Config, StoreConfig
-from gristmill.runtime import instances
-from gristmill.runtime.instances import DEAD_SECONDS, TABLES, Instances
-from gristmill.runtime.records import open_config_store
+from gristmill.config.tree import Config, StoreConfig
+from gristmill.runtime.open.open_records import open_config_store
+from gristmill.store import serving_processes as instances
+from gristmill.store.serving_processes import DEAD_SECONDS, TABLES, Instances
 
 pytestmark = pytest.mark.anyio
 

@@ -10,8 +10,8 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from gristmill import Config, Runtime
-from gristmill.config import SandboxConfig, StoreConfig
-from gristmill.ledger.entries import AuditFilter
+from gristmill.config.tree import SandboxConfig, StoreConfig
+from gristmill.ledger.audit.audit_entries import AuditFilter
 from gristmill.ledger.trace import Traces
 
 pytestmark = pytest.mark.anyio

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gristmill.config import Config
+from gristmill.config.tree import Config
 from gristmill.errors import StoreUnavailable
 from gristmill.model import Json
 from gristmill.store import sqlite
@@ -17,7 +17,7 @@ from gristmill.testing import FakePool, Tools, fake_runtime
 FULL = """
 import asyncio, os, sys
 from pathlib import Path
-from gristmill.config import Config
+from gristmill.config.tree import Config
 from gristmill.errors import Error
 from gristmill.testing import FakePool, fake_runtime
 
@@ -63,7 +63,7 @@ asyncio.run(main(Path(sys.argv[1])))
 READ_ONLY = """
 import asyncio, os, subprocess, sys
 from pathlib import Path
-from gristmill.config import Config
+from gristmill.config.tree import Config
 from gristmill.errors import Error
 from gristmill.testing import FakePool, fake_runtime
 

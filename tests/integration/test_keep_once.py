@@ -6,8 +6,8 @@ from typing import Any, Literal
 import pytest
 
 from gristmill import Config, Runtime
-from gristmill.config import SandboxConfig, StoreConfig
-from gristmill.config_policy import PolicyConfig
+from gristmill.config.sections.policy_section import PolicyConfig
+from gristmill.config.tree import SandboxConfig, StoreConfig
 from gristmill.model import Plan
 
 pytestmark = pytest.mark.anyio

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from gristmill import Config, Runtime
-from gristmill.config import SandboxConfig, StoreConfig
+from gristmill.config.tree import SandboxConfig, StoreConfig
 from gristmill.errors import Refused, UnknownSession
-from gristmill.ledger.entries import AuditFilter
-from gristmill.runtime.durable import open_durable
-from gristmill.runtime.keeping import open_keeping
+from gristmill.ledger.audit.audit_entries import AuditFilter
+from gristmill.runtime.open.open_durable import open_durable
+from gristmill.runtime.open.session_stores import open_keeping
 
 pytestmark = pytest.mark.anyio
 RULE = {"deny": ("crm -> web.*",)}
@@ -88,7 +88,7 @@ async def test_a_deleted_session_takes_its_interpreter_along(home: Path) -> None
 async def test_a_session_deleted_by_another_process_does_not_live_on_in_its_interpreter(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gristmill.session.sessions.TOUCH_SECONDS", 0.0)
+    monkeypatch.setattr("gristmill.session.session_register.TOUCH_SECONDS", 0.0)
     async with opened(home) as runtime:
         await runtime.execute("x = 1", session="s")
         assert (await runtime.execute("x", session="s")).result == 1
@@ -156,7 +156,7 @@ async def test_what_a_run_without_a_session_left_behind_is_still_known_to_come_f
 
 @pytest.mark.requirement("T31")
 async def test_a_session_put_aside_is_remembered_by_name(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gristmill.runtime.shields.OPEN", 1)
+    monkeypatch.setattr("gristmill.runtime.calls.mask_and_flow_layers.OPEN", 1)
     async with opened(home, flows=RULE) as runtime:
         await runtime.execute(READ, session="s")
         await runtime.execute(READ, session="t")

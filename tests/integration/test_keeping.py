@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from gristmill import Config, Outcome, Runtime
-from gristmill.config import SandboxConfig, StoreConfig
-from gristmill.config_session import SessionsConfig, SkillsConfig
+from gristmill.config.sections.session_section import SessionsConfig, SkillsConfig
+from gristmill.config.tree import SandboxConfig, StoreConfig
 from gristmill.errors import Error
 from gristmill.model import ToolCall, ToolResult
-from gristmill.runtime.answer_session import AnswerSession
-from gristmill.runtime.keeping import Keeping, open_keeping
-from gristmill.session.sessions import SessionRecord
+from gristmill.runtime.calls.answer_session import AnswerSession
+from gristmill.runtime.open.session_stores import Keeping, open_keeping
+from gristmill.session.session_register import SessionRecord
 from tests.conftest import TOOLS
 
 SAVE = '''

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from gristmill import BlockingRuntime, Config
-from gristmill.config import SandboxConfig, StoreConfig
-from gristmill.config_catalog import CatalogConfig
-from gristmill.config_policy import PolicyConfig
+from gristmill.config.sections.catalog_section import CatalogConfig
+from gristmill.config.sections.policy_section import PolicyConfig
+from gristmill.config.tree import SandboxConfig, StoreConfig
 from gristmill.errors import ConfigError, Refused
 from gristmill.events import DefinitionChanged, DefinitionFlagged, Event, ignore
 from gristmill.model import Json

@@ -14,21 +14,21 @@ from typer.testing import CliRunner
 
 from gristmill import __version__
 from gristmill.catalog.catalog import definition_hash
-from gristmill.catalog.learned import observe
-from gristmill.catalog.learned_schema import learned_to_json
-from gristmill.catalog.usage import Habits
-from gristmill.config import load_config
-from gristmill.config_read import read_tree
+from gristmill.catalog.learned.learned_schema import learned_to_json
+from gristmill.catalog.learned.result_shapes import observe
+from gristmill.catalog.search.usage_habits import Habits
+from gristmill.config.sources import read_tree
+from gristmill.config.tree import load_config
 from gristmill.model import Tool
-from gristmill.runtime.keeping import Scope, open_keeping
-from gristmill.runtime.kept_json import write_json
 from gristmill.runtime.last import key_of, path_of
 from gristmill.runtime.last_search import search_last
-from gristmill.runtime.library import Library
+from gristmill.runtime.open.session_stores import Scope, open_keeping
+from gristmill.runtime.tools.kept_json import write_json
+from gristmill.runtime.tools.tool_library import Library
 from gristmill.serve.cli.app import app
 from gristmill.serve.cli.quick import answered
-from gristmill.session.skill import Draft
-from gristmill.upstream.remember import Remembered, load, save
+from gristmill.session.skills.skill import Draft
+from gristmill.upstream.remembered_tools import Remembered, load, save
 
 SERVERS = ("crm", "get-weather", "files")
 OUTPUT = {"type": "object", "properties": {"total": {"type": "integer"}}}
@@ -298,7 +298,7 @@ def test_what_another_process_changed_meanwhile_is_not_kept_as_ours(here: Path, 
     def load_stale(_folder: Path, name: str, _config: Any) -> Remembered:
         return stale[name]
 
-    monkeypatch.setattr("gristmill.upstream.build.load", load_stale)
+    monkeypatch.setattr("gristmill.upstream.open_upstreams.load", load_stale)
 
     assert "crm.get_invoice" not in keys("invoice", "--limit", "50")
 

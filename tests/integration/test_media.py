@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from gristmill import BlockingRuntime, Config
-from gristmill.config import LimitsConfig, SandboxConfig, StoreConfig
-from gristmill.config_policy import PolicyConfig
+from gristmill.config.sections.policy_section import PolicyConfig
+from gristmill.config.tree import LimitsConfig, SandboxConfig, StoreConfig
 from tests.servers.warm import server_of
 
 

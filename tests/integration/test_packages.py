@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from gristmill import Config, Runtime
-from gristmill.config import SandboxConfig, StoreConfig
+from gristmill.config.tree import SandboxConfig, StoreConfig
 from gristmill.errors import ConfigError
 from gristmill.model import Outcome
-from gristmill.sandbox import packages
+from gristmill.sandbox import managed_packages as packages
 
 CODE_PACKAGES = Path(sys.prefix) / "code"
 """Where `make setup` put pandas."""

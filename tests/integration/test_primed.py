@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gristmill import Config, Runtime
-from gristmill.config import SandboxConfig, StoreConfig
+from gristmill.config.tree import SandboxConfig, StoreConfig
 from tests.conftest import TOOLS
 
 LOOK = """

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 from anyio import fail_after
 
-from gristmill.config import Config
-from gristmill.config_records import RecordsConfig
+from gristmill.config.sections.records_section import RecordsConfig
+from gristmill.config.tree import Config
 from gristmill.errors import NotFound
-from gristmill.guard.redact import Redactor
-from gristmill.ledger.entries import AuditRecord
+from gristmill.guard.mask.redactor import Redactor
+from gristmill.ledger.audit.audit_entries import AuditRecord
 from gristmill.ledger.journal import Entry, RunRecord
 from gristmill.model import PlannedCall
-from gristmill.runtime.durable import Durable, open_durable
-from gristmill.runtime.retention import DAY, Retention
+from gristmill.runtime.open.open_durable import Durable, open_durable
+from gristmill.runtime.recording.daily_retention import DAY, Retention
 
 pytestmark = pytest.mark.anyio
 CALL = PlannedCall(number=1, tool="t.u", arguments={}, rule="", hash="h")

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from gristmill import Config, Runtime
-from gristmill.config import SandboxConfig, StoreConfig
+from gristmill.config.tree import SandboxConfig, StoreConfig
 from gristmill.errors import ConfigError, SandboxUnavailable
 from gristmill.events import CallFinished, CallStarted, Event, OutputWritten
-from gristmill.sandbox.linux import tree
-from gristmill.sandbox.pool import LinuxPool
+from gristmill.sandbox.linux import process_tree as tree
+from gristmill.sandbox.pool.jail_pool import LinuxPool
 from tests.conftest import TOOLS
 from tests.integration.test_sessions import opened, run
 

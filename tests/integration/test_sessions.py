@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from gristmill import BlockingRuntime, Config, Runtime
-from gristmill.config import LimitsConfig, SandboxConfig, StoreConfig
+from gristmill.config.tree import LimitsConfig, SandboxConfig, StoreConfig
 from gristmill.errors import UnknownSession
 
 

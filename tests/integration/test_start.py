@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gristmill import ConfigError, Runtime
-from gristmill.sandbox.keeper import Keeper
+from gristmill.sandbox.pool.keeper_process import Keeper
 
 HEAVY = {
     "click", "cryptography", "httpx2", "json5", "mcp", "mcp_types", "numpy", "opentelemetry", "prometheus_client", "rich", "rs_bpe",
@@ -34,7 +34,7 @@ seen, popen = [], subprocess.Popen
 
 class Seen(popen):
     def __init__(self, *args, **options):
-        seen.extend(name for name in ("pydantic", "gristmill.runtime.build", "gristmill.guard.policy") if name in sys.modules)
+        seen.extend(name for name in ("pydantic", "gristmill.runtime.build", "gristmill.guard.policy.policy") if name in sys.modules)
         super().__init__(*args, **options)
 
 subprocess.Popen = Seen

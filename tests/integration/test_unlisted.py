@@ -4,8 +4,8 @@ import sys
 from pathlib import Path
 
 from gristmill import BlockingRuntime, Config
-from gristmill.config import SandboxConfig, StoreConfig
-from gristmill.config_servers import ServerConfig
+from gristmill.config.sections.servers_section import ServerConfig
+from gristmill.config.tree import SandboxConfig, StoreConfig
 
 THRICE = """
 from mcp_client import ToolError, call_mcp_tool

@@ -23,7 +23,7 @@ import traceback
 from collections.abc import Generator
 from pathlib import Path
 
-from gristmill.config_servers import ServerConfig
+from gristmill.config.sections.servers_section import ServerConfig
 
 HERE = Path(__file__).parent
 SDK = ("mcp.server.mcpserver", "starlette.applications", "uvicorn")

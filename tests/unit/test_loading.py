@@ -57,7 +57,7 @@ def test_the_last_of_several_threads_puts_things_back(monkeypatch: pytest.Monkey
 
 def test_the_models_that_others_build_later_have_their_plugins() -> None:
     program = (
-        "import importlib.metadata, pydantic\nfrom gristmill.config import load_config\nload_config()\nasked = []\n"
+        "import importlib.metadata, pydantic\nfrom gristmill.config.tree import load_config\nload_config()\nasked = []\n"
         "import pydantic.plugin._loader as loader\nloader.entry_points = lambda group: asked.append(group) or ()\n"
         "class Theirs(pydantic.BaseModel):\n    x: int\nprint(asked)"
     )

@@ -13,7 +13,7 @@ from examples.homeiq import automation, data, devices
 from examples.opening import ROOT
 from examples.serving import arguments
 from gristmill import BlockingRuntime
-from gristmill.config import load_config
+from gristmill.config.tree import load_config
 
 SERVERS = {"data": data.PORT, "automation": automation.PORT, "devices": devices.PORT}
 FILE = Path(__file__).parents[1] / "http.toml"

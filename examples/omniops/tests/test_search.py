@@ -9,7 +9,7 @@ import pytest
 from examples.omniops.search import Search
 from examples.omniops.stored import open_copy_of
 from examples.records import Records
-from gristmill.catalog.words import terms
+from gristmill.catalog.search.search_terms import terms
 
 KINDS = {
     "something to keep coffee hot": "travel mug",

@@ -14,7 +14,7 @@ from examples.opening import ROOT, app_config
 from examples.pam.__main__ import options, server
 from examples.pam.tests.conftest import call
 from gristmill import BlockingRuntime, Config, Runtime
-from gristmill.config import load_config
+from gristmill.config.tree import load_config
 
 VALUES: dict[str, Any] = {"integer": 1, "number": 1.0, "string": "2026-01-01", "array": [1], "boolean": True}
 README = (Path(__file__).parents[1] / "README.md").read_text()

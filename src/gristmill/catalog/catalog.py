@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Self
 
-from gristmill.catalog.bounds import excess
-from gristmill.catalog.naming import python_names
+from gristmill.catalog.definition_bounds import excess
+from gristmill.catalog.python_names import python_names
 from gristmill.errors import UnknownTool
 from gristmill.model import Json, Tool
 from gristmill.values import dataclass

@@ -8,7 +8,7 @@ Only what is left needs a closer look. What is found is what that closer look wo
 import re
 from collections.abc import Callable
 
-from gristmill.guard.find_runs import NO_DATE, Spans
+from gristmill.guard.mask.detectors.digit_runs import NO_DATE, Spans
 
 _APART = "\1"
 _GOES_ON = r"[+ .()/\-?\u00a0\u0100-\U0010ffff]"

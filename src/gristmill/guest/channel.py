@@ -16,8 +16,8 @@ import socket
 import struct
 import threading
 
-from gristmill.guest.pending import Pending
-from gristmill.guest.planned import Planned, encodable
+from gristmill.guest.pending_call import Pending
+from gristmill.guest.planned_result import Planned, encodable
 
 _HEAD = struct.Struct("<I")
 _encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=encodable).encode

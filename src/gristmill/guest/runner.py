@@ -16,10 +16,14 @@ import socket
 import sys
 import types
 
-from gristmill.guest import context as contexts
-from gristmill.guest import failure, loops, program, render, tools
+from gristmill.guest import asyncio_loops as loops
+from gristmill.guest import compile_program as program
+from gristmill.guest import describe_failure as failure
+from gristmill.guest import json_values as render
+from gristmill.guest import run_context as contexts
+from gristmill.guest import tool_modules as tools
 from gristmill.guest.channel import Channel, frame
-from gristmill.guest.pending import Pending
+from gristmill.guest.pending_call import Pending
 
 _WARM_UP = "print(1)"
 _REHEARSAL = """print(end='')

@@ -6,44 +6,44 @@ from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 
-from gristmill.catalog.validate import Checker
-from gristmill.config import Config
+from gristmill.catalog.types.schema_checker import Checker
+from gristmill.config.tree import Config
 from gristmill.events import Emit, ignore
-from gristmill.guard.policy import Policy
-from gristmill.guard.quota import Quota
-from gristmill.ledger.anomaly import Anomalies
+from gristmill.guard.policy.policy import Policy
+from gristmill.guard.quota.quota_layer import Quota
+from gristmill.ledger.anomalies import Anomalies
+from gristmill.ledger.audit.security_notices import Notices
 from gristmill.ledger.metrics import Metrics, NoMetrics
-from gristmill.ledger.savings import SURFACE_TOKENS
+from gristmill.ledger.tokens.savings import SURFACE_TOKENS
 from gristmill.ledger.trace import NoTraces, open_traces
-from gristmill.runtime.account import Accounts
-from gristmill.runtime.answer import SERVER as RESERVED
-from gristmill.runtime.answer import AnswerDiscovery
-from gristmill.runtime.answer_session import AnswerSession
-from gristmill.runtime.broker import Broker
-from gristmill.runtime.cache import Cache
-from gristmill.runtime.callers import Callers
-from gristmill.runtime.check import Checks
-from gristmill.runtime.desk import Desk
-from gristmill.runtime.difference import Differences
-from gristmill.runtime.discover import Discovery
-from gristmill.runtime.durable import Durable, open_durable
-from gristmill.runtime.instances import Instances
-from gristmill.runtime.keeping import Keeping
-from gristmill.runtime.library import Library
-from gristmill.runtime.notices import Notices
-from gristmill.runtime.opening import by_server, known_tools, open_discovery, open_library, open_servers
-from gristmill.runtime.present import Presenter, Save
-from gristmill.runtime.recorder import Recorder
+from gristmill.runtime.calls.answer_discovery import SERVER as RESERVED
+from gristmill.runtime.calls.answer_discovery import AnswerDiscovery
+from gristmill.runtime.calls.answer_session import AnswerSession
+from gristmill.runtime.calls.broker import Broker
+from gristmill.runtime.calls.mask_and_flow_layers import Shields
+from gristmill.runtime.calls.reuse_answers import Cache
+from gristmill.runtime.execution.check_code import Checks
+from gristmill.runtime.execution.execution_state import Run
+from gristmill.runtime.execution.intake import Desk
+from gristmill.runtime.execution.plan_differences import Differences
+from gristmill.runtime.execution.present_report import Presenter, Save
+from gristmill.runtime.open.open_durable import Durable, open_durable
+from gristmill.runtime.open.open_sandboxes import OpenSandboxes, open_sandboxes
+from gristmill.runtime.open.open_servers import by_server, known_tools, open_discovery, open_library, open_servers
+from gristmill.runtime.open.session_stores import Keeping
+from gristmill.runtime.recording.record_searches import Searches
+from gristmill.runtime.recording.recorder import Recorder
+from gristmill.runtime.recording.token_accounts import Accounts
 from gristmill.runtime.rooms import Rooms
-from gristmill.runtime.run import Run
-from gristmill.runtime.sandboxes import OpenSandboxes, open_sandboxes
-from gristmill.runtime.searches import Searches
-from gristmill.runtime.shields import Shields
+from gristmill.runtime.tools.discovery import Discovery
+from gristmill.runtime.tools.tool_library import Library
 from gristmill.sandbox.base import Pool
-from gristmill.sandbox.kept import Kept
-from gristmill.sandbox.packages import site_of
+from gristmill.sandbox.managed_packages import site_of
+from gristmill.sandbox.pool.kept_interpreters import Kept
+from gristmill.store.serving_processes import Instances
 from gristmill.upstream.base import Ask, Upstreams
-from gristmill.upstream.inproc import Function
+from gristmill.upstream.execution_callers import Callers
+from gristmill.upstream.python_functions import Function
 
 __all__ = ["open_discovery", "open_rooms"]
 

@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from gristmill.config_read import default_state_dir
+from gristmill.config.sources import default_state_dir
 from gristmill.model import Tool
 from gristmill.values import dataclass
 
 if TYPE_CHECKING:
-    from gristmill.catalog.search import Index
+    from gristmill.catalog.search.tool_index import Index
 
 FORMAT = 2
 """Raised when what is kept means something else; older files are then made anew."""
@@ -47,7 +47,9 @@ class Last:
 
     def index(self) -> "Index | None":
         """The index over these tools, or nothing if it is gone."""
-        from gristmill.catalog.search import Index  # its arrays take longer to load than all else: only who searches pays
+        from gristmill.catalog.search.tool_index import (
+            Index,  # its arrays take longer to load than all else: only who searches pays
+        )
 
         return Index.read(self.state / INDEXES / self.index_name, self.made_from, list(self.functions), self)
 

@@ -10,13 +10,13 @@ from itertools import accumulate
 from typing import Any
 
 from gristmill.catalog.catalog import definition
-from gristmill.catalog.pins import changes, load_pins
-from gristmill.config import Config
-from gristmill.runtime.kept_json import write_whole
+from gristmill.catalog.pins.pinned_definitions import changes, load_pins
+from gristmill.config.tree import Config
 from gristmill.runtime.last import PINS, Stamp, path_of, stamps
-from gristmill.runtime.library import Library, Searchable, forget, index_name
+from gristmill.runtime.tools.kept_json import write_whole
+from gristmill.runtime.tools.tool_library import Library, Searchable, forget, index_name
 from gristmill.upstream.base import Upstreams
-from gristmill.upstream.remember import load
+from gristmill.upstream.remembered_tools import load
 
 log = logging.getLogger(__name__)
 

@@ -4,17 +4,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from gristmill.catalog.catalog import Catalog
-from gristmill.catalog.found import BUDGET_TOKENS, DetailLevel
-from gristmill.catalog.loose import mapping
-from gristmill.catalog.outline import python_text, typescript_text
-from gristmill.catalog.render import bytes_per_three, render
-from gristmill.catalog.stubs import LearnedResult
-from gristmill.catalog.usage import Habits
-from gristmill.config_read import read_tree
+from gristmill.catalog.modules.tool_module import LearnedResult
+from gristmill.catalog.modules.tool_outline import python_text, typescript_text
+from gristmill.catalog.search.render_hits import bytes_per_three, render
+from gristmill.catalog.search.search_hits import BUDGET_TOKENS, DetailLevel
+from gristmill.catalog.search.usage_habits import Habits
+from gristmill.catalog.types.loose_schema import mapping
+from gristmill.config.sources import read_tree
 from gristmill.errors import ConfigError
-from gristmill.runtime.finding import MOST_HITS, MOST_KEYS, MOST_TOKENS, Described, Found, Language, writing_of
-from gristmill.runtime.kept_json import read_json
 from gristmill.runtime.last import KNOWN, Last, read_last
+from gristmill.runtime.tools.kept_json import read_json
+from gristmill.runtime.tools.search_answers import MOST_HITS, MOST_KEYS, MOST_TOKENS, Described, Found, Language, writing_of
 
 
 def search_last(
@@ -68,7 +68,7 @@ def _learned(last: Last, hashes: Mapping[str, str]) -> dict[str, LearnedResult]:
     path = last.state / KNOWN / "learned.json"
     if not last.learn_results or not path.exists():
         return {}
-    from gristmill.catalog.learned_schema import learned_from_json, learned_result  # for those who have learned something
+    from gristmill.catalog.learned.learned_schema import learned_from_json, learned_result  # for those who have learned something
 
     known = {key: mapping(each) for key, each in mapping(read_json(path)).items() if key in hashes}
     fitting = {key: each for key, each in known.items() if each.get("definition") == hashes[key]}

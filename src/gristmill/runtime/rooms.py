@@ -3,25 +3,25 @@
 import re
 from dataclasses import field
 
-from gristmill.config import Config
-from gristmill.ledger.spent import Spent
-from gristmill.runtime.broker import Broker
-from gristmill.runtime.callers import Callers
-from gristmill.runtime.check import Checks
-from gristmill.runtime.desk import Desk
-from gristmill.runtime.difference import Differences
-from gristmill.runtime.discover import Discovery
-from gristmill.runtime.instances import Instances
-from gristmill.runtime.keeping import Keeping
-from gristmill.runtime.library import Library
-from gristmill.runtime.present import Presenter
-from gristmill.runtime.recorder import Recorder
-from gristmill.runtime.searches import Searches
-from gristmill.runtime.shields import Shields
+from gristmill.config.tree import Config
+from gristmill.ledger.tokens.spent_tokens import Spent
+from gristmill.runtime.calls.broker import Broker
+from gristmill.runtime.calls.mask_and_flow_layers import Shields
+from gristmill.runtime.execution.check_code import Checks
+from gristmill.runtime.execution.intake import Desk
+from gristmill.runtime.execution.plan_differences import Differences
+from gristmill.runtime.execution.present_report import Presenter
+from gristmill.runtime.open.session_stores import Keeping
+from gristmill.runtime.recording.record_searches import Searches
+from gristmill.runtime.recording.recorder import Recorder
+from gristmill.runtime.tools.discovery import Discovery
+from gristmill.runtime.tools.tool_library import Library
 from gristmill.sandbox.base import Pool
-from gristmill.sandbox.kept import Kept
-from gristmill.session.sessions import SessionRecord
+from gristmill.sandbox.pool.kept_interpreters import Kept
+from gristmill.session.session_register import SessionRecord
+from gristmill.store.serving_processes import Instances
 from gristmill.upstream.base import Upstreams
+from gristmill.upstream.execution_callers import Callers
 from gristmill.values import dataclass
 
 _TOOLS = re.compile(r"\b(servers|mcp_client|skills)\b")

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from gristmill.catalog.found import BUDGET_TOKENS
+from gristmill.catalog.search.search_hits import BUDGET_TOKENS
 from gristmill.errors import ConfigError, Error, Refused, UnknownSession
 from gristmill.events import Emit, ignore
 from gristmill.loading import loading
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
     from pathlib import Path
 
-    from gristmill.catalog.found import DetailLevel, ServerSummary
-    from gristmill.catalog.pins import Change
-    from gristmill.catalog.scan import Finding
-    from gristmill.config import Config
-    from gristmill.guard.approvals import Approvals
-    from gristmill.ledger.audit import Audit
+    from gristmill.catalog.pins.pinned_definitions import Change
+    from gristmill.catalog.pins.scan_definitions import Finding
+    from gristmill.catalog.search.search_hits import DetailLevel, ServerSummary
+    from gristmill.config.tree import Config
+    from gristmill.guard.policy.approvals import Approvals
+    from gristmill.ledger.audit.audit import Audit
     from gristmill.ledger.metrics import NoMetrics
     from gristmill.ledger.trace import NoTraces
     from gristmill.model import Budget, Isolation, Json, Outcome, Strategy, Tool
-    from gristmill.runtime.discover import Described, Found, Language, ServerRow
-    from gristmill.runtime.execute import Approve
-    from gristmill.runtime.keeping import Keeping
+    from gristmill.runtime.execution.execute import Approve
+    from gristmill.runtime.open.session_stores import Keeping
+    from gristmill.runtime.recording.read_stats import Stats
     from gristmill.runtime.rooms import Rooms
-    from gristmill.runtime.stats import Stats
+    from gristmill.runtime.tools.discovery import Described, Found, Language, ServerRow
     from gristmill.upstream.base import Ask
-    from gristmill.upstream.inproc import Function
+    from gristmill.upstream.python_functions import Function
 
 __all__ = ["Runtime", "Session"]
 
@@ -92,12 +92,12 @@ class Runtime:
             ConfigError: the configuration cannot be used.
             SandboxUnavailable: the promised isolation cannot be had; nothing was started.
         """
-        from gristmill.sandbox.keeper import Keeper
+        from gristmill.sandbox.pool.keeper_process import Keeper
 
         with Keeper() as keeper:
             with loading():  # all this while the keeper, then the template start beside us
-                from gristmill.config import Config, load_config
-                from gristmill.runtime.sandboxes import starting
+                from gristmill.config.tree import Config, load_config
+                from gristmill.runtime.open.open_sandboxes import starting
 
             settings = config if isinstance(config, Config) else load_config(config)
             async with starting(settings, keeper) as sandboxes:
@@ -114,7 +114,7 @@ class Runtime:
 
     async def problem(self) -> str | None:
         """Why executions cannot be taken now: no sandbox can be had, or the store does not answer. None when they can."""
-        from gristmill.runtime.readiness import problem_of
+        from gristmill.runtime.open.readiness import problem_of
 
         return await problem_of(self._rooms)
 
@@ -155,7 +155,7 @@ class Runtime:
             NotFound: nothing is kept of the execution to resume.
             StoreUnavailable: what must be kept cannot be.
         """
-        from gristmill.runtime.execute import execute
+        from gristmill.runtime.execution.execute import execute
 
         execution = Execution(
             id=execution_id or uuid.uuid4().hex,
@@ -194,8 +194,8 @@ class Runtime:
             ConfigError: an unknown limit, or ``ask`` on a runtime that was opened without.
             StoreUnavailable: what must be kept cannot be.
         """
-        from gristmill.runtime.direct import OneCall
-        from gristmill.runtime.execute import execute
+        from gristmill.runtime.execution.direct_call import OneCall
+        from gristmill.runtime.execution.execute import execute
 
         one = OneCall(tool=tool, arguments=dict(arguments or {}))
         execution = Execution(
@@ -225,7 +225,7 @@ class Runtime:
             Conflict: another process has just taken it in.
             StoreUnavailable: it cannot be kept, so it must not be promised.
         """
-        from gristmill.runtime.promise import promise
+        from gristmill.runtime.execution.accepted_executions import promise
 
         await promise(self._rooms, execution, check)
 
@@ -265,7 +265,7 @@ class Runtime:
         Raises:
             NotFound: nothing is kept of the execution.
         """
-        from gristmill.runtime.stats import read_stats
+        from gristmill.runtime.recording.read_stats import read_stats
 
         await self._rooms.recorder.accounts.settled()
         await self._rooms.desk.store.flush()
@@ -296,7 +296,7 @@ class Runtime:
         Raises:
             NotFound: no such server; carries near names.
         """
-        from gristmill.runtime.learning import OUTSIDE
+        from gristmill.runtime.calls.learn_from_calls import OUTSIDE
 
         found = await self._rooms.discovery.search(
             query, detail_level=detail_level, limit=limit, server=server, budget_tokens=budget_tokens,
@@ -307,7 +307,7 @@ class Runtime:
 
     async def _skills(self, session: str | None, caller: str, tenant: str) -> tuple[Tool, ...]:
         """The skills in sight of whoever asks; a session that has not begun or is another caller's has none."""
-        from gristmill.runtime.keeping import Scope, skills_in_sight
+        from gristmill.runtime.open.session_stores import Scope, skills_in_sight
 
         keeping = self._rooms.keeping
         mine = await keeping.sessions.list(tenant, caller) if session is not None else ()
@@ -381,7 +381,7 @@ class Runtime:
             UnknownSession: ``session`` keeps no live interpreter.
             Refused: it belongs to another caller, or there is a session of the branch's name.
         """
-        from gristmill.session.sessions import session_key
+        from gristmill.session.session_register import session_key
 
         rooms, sessions = self._rooms, self._rooms.keeping.sessions
         space, new = session_key(tenant, session), session_key(tenant, branch)
@@ -411,7 +411,7 @@ class Runtime:
 
     async def drop_session(self, session: str, *, tenant: str = "local") -> None:
         """End the interpreter that ``session`` keeps; its files stay."""
-        from gristmill.session.sessions import session_key
+        from gristmill.session.session_register import session_key
 
         await self._rooms.kept.drop(session_key(tenant, session))
 

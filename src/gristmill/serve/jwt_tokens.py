@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 import httpx2 as httpx
 import jwt
 
-from gristmill.config_serve import JwtConfig, Scope
+from gristmill.config.sections.serve_section import JwtConfig, Scope
 from gristmill.errors import ConfigError, Unauthorized, UpstreamUnavailable
-from gristmill.serve.auth import LOCAL, NAME, SCOPES, Principal
+from gristmill.serve.access_tokens import LOCAL, NAME, SCOPES, Principal
 
 FETCH_SECONDS, FETCH_BYTES = 5.0, 262_144
 KEYS_SECONDS = 600.0

@@ -6,10 +6,10 @@ from typing import Literal
 
 from gristmill.errors import Error
 from gristmill.model import LeftOut
-from gristmill.shaping.draft import Fold
-from gristmill.shaping.encode import as_text
-from gristmill.shaping.measure import count
-from gristmill.shaping.shaped import Spill
+from gristmill.shaping.shape_draft import Fold
+from gristmill.shaping.shaped_report import Spill
+from gristmill.shaping.token_fit import count
+from gristmill.shaping.values.compact_json import as_text
 from gristmill.values import dataclass
 
 AT_ONCE: dict[str, int] = {"items": 20, "pairs": 20, "text": 2_000, "lines": 40}

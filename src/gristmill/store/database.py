@@ -11,9 +11,9 @@ from typing import Any, TypeVar, cast
 
 from gristmill.errors import StoreUnavailable
 from gristmill.store.base import Row, Statement, Transaction, Value
+from gristmill.store.connections import Line, Reader, Writer
 from gristmill.store.driver import Driver
-from gristmill.store.jobs import Job, Jobs, answer, next_batch
-from gristmill.store.lines import Line, Reader, Writer
+from gristmill.store.store_jobs import Job, Jobs, answer, next_batch
 
 T = TypeVar("T")
 

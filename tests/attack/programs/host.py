@@ -4,9 +4,9 @@ import asyncio
 import json
 import sys
 
-from gristmill.config import load_config
+from gristmill.config.tree import load_config
 from gristmill.runtime.build import open_rooms
-from gristmill.sandbox.linux import tree
+from gristmill.sandbox.linux import process_tree as tree
 from gristmill.runtime.runtime import Runtime
 
 state, level, callers = sys.argv[1], sys.argv[2], int(sys.argv[3])

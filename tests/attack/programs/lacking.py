@@ -35,7 +35,7 @@ def refuse(numbers, clone, mask):
     assert libc.prctl(22, 2, header, 0, 0) == 0, os.strerror(ctypes.get_errno())  # by prctl, so that seccomp(2) may be refused
 
 
-from gristmill.config import load_config  # noqa: E402
+from gristmill.config.tree import load_config  # noqa: E402
 from gristmill.errors import SandboxError  # noqa: E402
 from gristmill.runtime.runtime import Runtime  # noqa: E402
 from gristmill.sandbox.linux import kernel  # noqa: E402

@@ -7,9 +7,9 @@ import os
 import struct
 import sys
 
-from gristmill.config import load_config
-from gristmill.runtime.callers import Callers
-from gristmill.runtime.opening import open_servers
+from gristmill.config.tree import load_config
+from gristmill.upstream.execution_callers import Callers
+from gristmill.runtime.open.open_servers import open_servers
 from gristmill.sandbox.linux import kernel
 
 order = json.loads(sys.argv[1])

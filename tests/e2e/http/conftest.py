@@ -15,10 +15,10 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 
-from gristmill.config import Config, StoreConfig, load_config
-from gristmill.config_serve import Scope
-from gristmill.runtime.records import open_config_store
-from gristmill.serve.auth import TABLES, Tokens
+from gristmill.config.sections.serve_section import Scope
+from gristmill.config.tree import Config, StoreConfig, load_config
+from gristmill.runtime.open.open_records import open_config_store
+from gristmill.serve.access_tokens import TABLES, Tokens
 
 ROOT = Path(__file__).parents[3]
 TOKENS: dict[str, tuple[str, str, tuple[Scope, ...]]] = {

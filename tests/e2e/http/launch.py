@@ -4,9 +4,9 @@ import asyncio
 import sys
 from typing import Any
 
-from gristmill.config import load_config
-from gristmill.serve.http.mounts import known_mounts
-from gristmill.serve.http.server import serve
+from gristmill.config.tree import load_config
+from gristmill.serve.http.http_server import serve
+from gristmill.serve.http.mount_mcp import known_mounts
 
 sent: list[str] = []
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import httpx2 as httpx
 import pytest
 
-from gristmill.config import load_config
-from gristmill.runtime.records import open_config_store
-from gristmill.serve.auth import TABLES, Tokens
+from gristmill.config.tree import load_config
+from gristmill.runtime.open.open_records import open_config_store
+from gristmill.serve.access_tokens import TABLES, Tokens
 from tests.e2e.http.conftest import ROOT, SETTINGS, Service, Start
 from tests.e2e.http.test_mcp import INITIALIZE
 from tests.e2e.test_cli import command_line
@@ -109,7 +109,7 @@ def test_an_address_beyond_this_machine_needs_tokens_to_start(tmp_path: Path, re
         **os.environ, "GRISTMILL_STORE__PATH": str(tmp_path), "GRISTMILL_SERVE__HOST": "0.0.0.0",
         "GRISTMILL_SERVE__PORT": "0", "PYTHONPATH": str(ROOT / "src"),
     }  # fmt: skip
-    code = "import sys\nfrom gristmill.serve.cli.serve_http import serve_http\nserve_http()"
+    code = "import sys\nfrom gristmill.serve.cli.verbs.operate.serve_http import serve_http\nserve_http()"
     done = subprocess.run([sys.executable, "-c", code], env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert done.returncode != 0
     assert "gristmill tokens create" in done.stderr

@@ -6,8 +6,8 @@ from collections.abc import Callable
 import httpx2 as httpx
 import pytest
 
-from gristmill.client import AsyncClient, Client
 from gristmill.errors import Busy, NotFound, Refused, Unauthorized, UnknownSession, UpstreamUnavailable
+from gristmill.http_client import AsyncClient, Client
 from tests.e2e.http.conftest import Service
 
 OK = (

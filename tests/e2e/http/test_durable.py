@@ -10,8 +10,8 @@ from pathlib import Path
 import httpx2 as httpx
 import pytest
 
-from gristmill.client import Client
 from gristmill.errors import Conflict
+from gristmill.http_client import Client
 from tests.e2e.http.conftest import SETTINGS, Service, Start
 
 COUNT = "import os\nn = int(open('n').read()) + 1 if os.path.exists('n') else 1\nopen('n', 'w').write(str(n))\nn"

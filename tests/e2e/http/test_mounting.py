@@ -10,8 +10,8 @@ import httpx2 as httpx
 from fastapi import FastAPI
 from starlette.requests import HTTPConnection
 
-from gristmill.config import Config, StoreConfig
-from gristmill.serve.auth import Principal
+from gristmill.config.tree import Config, StoreConfig
+from gristmill.serve.access_tokens import Principal
 from gristmill.serve.http import router
 from gristmill.testing import fake_runtime
 from tests.e2e.http.conftest import Start

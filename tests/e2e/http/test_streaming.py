@@ -10,8 +10,8 @@ import websockets
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from gristmill.events import OutputWritten
-from gristmill.runtime.records import open_config_store
-from gristmill.serve.auth import TABLES, Tokens
+from gristmill.runtime.open.open_records import open_config_store
+from gristmill.serve.access_tokens import TABLES, Tokens
 from gristmill.serve.http import runs
 from gristmill.serve.http.runs import Run
 from tests.e2e.http.conftest import Service

@@ -11,14 +11,14 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp_types import CallToolResult
 
-from gristmill.config import Config, SandboxConfig, StoreConfig
-from gristmill.config_policy import PolicyConfig
+from gristmill.config.sections.policy_section import PolicyConfig
+from gristmill.config.tree import Config, SandboxConfig, StoreConfig
 from gristmill.runtime.runtime import Runtime
-from gristmill.serve.mcp.hall import opened
-from gristmill.serve.mcp.instructions import instructions
-from gristmill.serve.mcp.known import known_servers
-from gristmill.serve.mcp.server import build_server
-from gristmill.serve.mcp.state import Door
+from gristmill.serve.mcp.get_runtime import opened
+from gristmill.serve.mcp.mcp_door import Door
+from gristmill.serve.mcp.mcp_server import build_server
+from gristmill.serve.mcp.tools.known_servers import known_servers
+from gristmill.serve.mcp.tools.server_instructions import instructions
 from tests.conftest import TOOLS
 
 ROOT = Path(__file__).parents[3]

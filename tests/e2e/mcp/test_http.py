@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from gristmill.errors import ConfigError
 from gristmill.serve.cli.app import app
-from gristmill.serve.mcp.http import BODY_BYTES
+from gristmill.serve.mcp.transport.mcp_over_http import BODY_BYTES
 from tests.e2e.mcp import tasks_client
 from tests.e2e.mcp.conftest import MODES, Mode, environ, text
 

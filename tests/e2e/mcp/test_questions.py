@@ -10,7 +10,7 @@ from mcp_types import ElicitRequestFormParams, ElicitResult
 
 from gristmill.model import Outcome
 from tests.e2e.mcp.conftest import MODES, Mode, connected, open_door, text
-from tests.unit.serve.mcp.test_outcome import OK, PLAN
+from tests.unit.serve.mcp.tools.test_outcome_result import OK, PLAN
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("mode", MODES)]
 

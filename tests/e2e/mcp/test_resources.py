@@ -20,8 +20,8 @@ from mcp_types import (
     SubscribeRequestParams,
 )
 
-from gristmill.serve.mcp.files import READ_BYTES, TEMPLATE
-from gristmill.serve.mcp.state import Door
+from gristmill.serve.mcp.mcp_door import Door
+from gristmill.serve.mcp.resources.file_resources import READ_BYTES, TEMPLATE
 from gristmill.serve.mcp.who import Who
 from tests.e2e.mcp.conftest import MODES, Mode, connected, open_door
 

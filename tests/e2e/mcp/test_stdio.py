@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import pytest
 
-from gristmill.serve.mcp.stdio import LINE_BYTES
+from gristmill.serve.mcp.transport.mcp_over_stdio import LINE_BYTES
 from tests.e2e.mcp.conftest import environ
 
 INITIALIZE = {

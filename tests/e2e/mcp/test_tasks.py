@@ -12,7 +12,7 @@ from mcp import Client, MCPError
 from mcp_types import GetTaskRequestParams, Request, RequestParams
 
 from gristmill.model import Outcome
-from gristmill.serve.mcp.state import Door
+from gristmill.serve.mcp.mcp_door import Door
 from gristmill.serve.mcp.who import Who
 from tests.e2e.mcp.conftest import connected, open_door, text
 from tests.e2e.mcp.tasks_client import EXTENSION, Anything, Ask, Handle, Tasks, cancel, get, until, update

@@ -9,10 +9,10 @@ import anyio
 import pytest
 from mcp_types import ElicitRequestFormParams, ElicitResult
 
-from gristmill.config import Config, SandboxConfig, StoreConfig
-from gristmill.config_policy import PolicyConfig
-from gristmill.serve.mcp.opening import opening
-from gristmill.serve.mcp.state import Door
+from gristmill.config.sections.policy_section import PolicyConfig
+from gristmill.config.tree import Config, SandboxConfig, StoreConfig
+from gristmill.serve.mcp.mcp_door import Door
+from gristmill.serve.mcp.open_in_background import opening
 from tests.e2e.mcp.conftest import MODES, Mode, connected, text
 from tests.servers.warm import server_of
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from gristmill.errors import NotFound, StoreUnavailable
-from gristmill.ledger import audit as audit_module
-from gristmill.ledger.audit import Audit
-from gristmill.ledger.audit_rows import AUDIT_TABLES
-from gristmill.ledger.entries import AuditFilter, AuditRecord
+from gristmill.ledger.audit import audit as audit_module
+from gristmill.ledger.audit.audit import Audit
+from gristmill.ledger.audit.audit_entries import AuditFilter, AuditRecord
+from gristmill.ledger.audit.audit_rows import AUDIT_TABLES
 from gristmill.store.base import Transaction
 from gristmill.store.database import Database
 from tests.integration.store.conftest import Place

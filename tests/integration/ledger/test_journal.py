@@ -11,7 +11,7 @@ import pytest
 
 from gristmill.errors import NotFound, StoreUnavailable
 from gristmill.ledger.journal import TABLES, Entry, Journal, RunRecord
-from gristmill.ledger.seal import Seal
+from gristmill.ledger.record_seal import Seal
 from gristmill.store.database import Database
 from gristmill.store.sqlite import Sqlite
 from tests.integration.store.conftest import Place

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from gristmill.ledger.audit import Audit
-from gristmill.ledger.audit_rows import AUDIT_TABLES
-from gristmill.ledger.entries import AuditFilter, AuditRecord
+from gristmill.ledger.audit.audit import Audit
+from gristmill.ledger.audit.audit_entries import AuditFilter, AuditRecord
+from gristmill.ledger.audit.audit_rows import AUDIT_TABLES
 from gristmill.ledger.journal import Journal
-from gristmill.ledger.seal import Seal
-from gristmill.store.open import open_store
+from gristmill.ledger.record_seal import Seal
+from gristmill.store.open_store import open_store
 
 KEY = b"k" * 32
 ROUNDS = 15
@@ -21,12 +21,12 @@ ROUNDS = 15
 WRITER = """
 import asyncio, sys
 from pathlib import Path
-from gristmill.ledger.audit import Audit
-from gristmill.ledger.audit_rows import AUDIT_TABLES
-from gristmill.ledger.entries import AuditRecord
+from gristmill.ledger.audit.audit import Audit
+from gristmill.ledger.audit.audit_rows import AUDIT_TABLES
+from gristmill.ledger.audit.audit_entries import AuditRecord
 from gristmill.ledger.journal import TABLES, Entry, Journal, RunRecord
-from gristmill.ledger.seal import Seal
-from gristmill.store.open import open_store
+from gristmill.ledger.record_seal import Seal
+from gristmill.store.open_store import open_store
 
 async def main(folder, run):
     store = await open_store(folder, [*AUDIT_TABLES, *TABLES])

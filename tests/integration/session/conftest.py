@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gristmill.store.base import Store
-from gristmill.store.open import open_store
+from gristmill.store.open_store import open_store
 from tests.integration.store.conftest import anyio_backend, postgres_server, postgres_url
 from tests.unit.session.conftest import TABLES, clock
 

@@ -1,3 +1,3 @@
 """What holds of values in SQLite holds in PostgreSQL: the same tests."""
 
-from tests.unit.session.test_kv import *  # noqa: F403
+from tests.unit.session.test_key_values import *  # noqa: F403

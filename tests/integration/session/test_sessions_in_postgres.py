@@ -1,3 +1,3 @@
 """What holds of sessions in SQLite holds in PostgreSQL: the same tests."""
 
-from tests.unit.session.test_sessions import *  # noqa: F403
+from tests.unit.session.test_session_register import *  # noqa: F403

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from gristmill.store.database import Database
-from gristmill.store.open import open_store
+from gristmill.store.open_store import open_store
 from tests.servers import postgres
 
 

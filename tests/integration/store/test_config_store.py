@@ -2,9 +2,9 @@
 
 import pytest
 
-from gristmill.config import Config, StoreConfig
+from gristmill.config.tree import Config, StoreConfig
 from gristmill.errors import ConfigError
-from gristmill.runtime.records import open_config_store
+from gristmill.runtime.open.open_records import open_config_store
 from tests.servers import postgres
 
 pytestmark = pytest.mark.anyio

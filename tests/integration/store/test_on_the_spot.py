@@ -9,7 +9,7 @@ import pytest
 
 from gristmill.errors import StoreUnavailable
 from gristmill.store.base import Transaction
-from gristmill.store.open import FILE, open_store
+from gristmill.store.open_store import FILE, open_store
 from gristmill.store.sqlite import Sqlite
 from tests.integration.store.conftest import Place
 

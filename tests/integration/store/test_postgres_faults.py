@@ -5,7 +5,7 @@ import re
 import pytest
 
 from gristmill.errors import ConfigError, StoreUnavailable
-from gristmill.store.open import open_store
+from gristmill.store.open_store import open_store
 from tests.integration.store.conftest import Place
 from tests.servers import postgres
 

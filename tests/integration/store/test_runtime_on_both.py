@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from gristmill import Config, Runtime
-from gristmill.config import SandboxConfig
-from gristmill.ledger.entries import AuditFilter
+from gristmill.config.tree import SandboxConfig
+from gristmill.ledger.audit.audit_entries import AuditFilter
 from tests.integration.store.conftest import Place
 
 pytestmark = pytest.mark.anyio

@@ -10,7 +10,7 @@ import pytest
 
 from gristmill.errors import StoreUnavailable
 from gristmill.store import sqlite
-from gristmill.store.open import open_store
+from gristmill.store.open_store import open_store
 
 TABLES = ("CREATE TABLE IF NOT EXISTS things (name TEXT PRIMARY KEY, body BLOB)",)
 
@@ -18,7 +18,7 @@ FULL = """
 import asyncio, sys
 from pathlib import Path
 from gristmill.errors import StoreUnavailable
-from gristmill.store.open import open_store
+from gristmill.store.open_store import open_store
 
 async def main(folder):
     store = await open_store(folder, ["CREATE TABLE IF NOT EXISTS things (name TEXT PRIMARY KEY, body BLOB)"])
@@ -50,7 +50,7 @@ READ_ONLY = """
 import asyncio, subprocess, sys
 from pathlib import Path
 from gristmill.errors import StoreUnavailable
-from gristmill.store.open import open_store
+from gristmill.store.open_store import open_store
 
 async def main(folder):
     tables = ["CREATE TABLE IF NOT EXISTS things (name TEXT PRIMARY KEY, body BLOB)"]

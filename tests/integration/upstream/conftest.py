@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from anyio import fail_after, open_process
 
-from gristmill.config_servers import ServerConfig
+from gristmill.config.sections.servers_section import ServerConfig
 from gristmill.events import Event
 from gristmill.model import ToolCall
 from gristmill.upstream.base import Upstreams
-from gristmill.upstream.build import World, open_upstreams
+from gristmill.upstream.open_upstreams import World, open_upstreams
 from tests.servers import HERE
 from tests.servers.warm import warm
 

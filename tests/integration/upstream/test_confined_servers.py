@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from anyio import fail_after
 
-from gristmill.config_servers import ServerConfig
+from gristmill.config.sections.servers_section import ServerConfig
 from gristmill.errors import ToolFailed
-from gristmill.runtime.confined import confine_from
-from gristmill.upstream.build import open_upstreams
+from gristmill.runtime.open.confine_servers import confine_from
+from gristmill.upstream.open_upstreams import open_upstreams
 from tests.integration.upstream.conftest import call, web, world
 from tests.servers import TOOLS, python_command
 

@@ -8,8 +8,8 @@ import pytest
 from gristmill.errors import ToolFailed, UnknownTool, UpstreamError, UpstreamTimeout, UpstreamUnavailable
 from gristmill.events import CallProgressed, ServerChanged
 from gristmill.upstream.base import InputAnswer, InputRequest
-from gristmill.upstream.blobs import Blob
-from gristmill.upstream.build import open_upstreams
+from gristmill.upstream.mcp.blob import Blob
+from gristmill.upstream.open_upstreams import open_upstreams
 from tests.integration.upstream.conftest import call, hostile, opened, recorder, world
 
 pytestmark = pytest.mark.anyio

@@ -12,8 +12,8 @@ import pytest
 
 from gristmill.errors import ToolFailed, UpstreamUnavailable
 from gristmill.events import ServerChanged
-from gristmill.upstream import supervise
-from gristmill.upstream.build import open_upstreams
+from gristmill.upstream.mcp import supervisor as supervise
+from gristmill.upstream.open_upstreams import open_upstreams
 from tests.integration.upstream.conftest import call, hostile, opened, recorder, world
 from tests.servers import ROOT
 
@@ -226,9 +226,9 @@ async def test_a_dead_server_is_noticed_although_its_child_holds_the_pipes() -> 
 
 _HOST = """
 import anyio, os, sys
-from gristmill.config_servers import ServerConfig
+from gristmill.config.sections.servers_section import ServerConfig
 from gristmill.model import ToolCall
-from gristmill.upstream.build import World, open_upstreams
+from gristmill.upstream.open_upstreams import World, open_upstreams
 
 async def main():
     config = ServerConfig(command=sys.executable, args=("-I", "-S", sys.argv[1], "stubborn"), era="legacy")

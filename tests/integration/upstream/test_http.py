@@ -3,10 +3,10 @@
 import anyio
 import pytest
 
-from gristmill.config_servers import ServerConfig
+from gristmill.config.sections.servers_section import ServerConfig
 from gristmill.errors import ToolFailed, UpstreamError, UpstreamTimeout, UpstreamUnavailable
 from gristmill.events import CallProgressed
-from gristmill.upstream.build import open_upstreams
+from gristmill.upstream.open_upstreams import open_upstreams
 from tests.integration.upstream.conftest import call, opened, recorder, web, world
 
 pytestmark = pytest.mark.anyio

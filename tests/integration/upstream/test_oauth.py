@@ -10,12 +10,12 @@ import anyio
 import httpx2
 import pytest
 
-from gristmill.config_servers import OAuthConfig, ServerConfig
+from gristmill.config.sections.servers_section import OAuthConfig, ServerConfig
 from gristmill.errors import UpstreamError, UpstreamUnavailable
-from gristmill.upstream.build import open_upstreams
-from gristmill.upstream.login import login
-from gristmill.upstream.secrets import Secrets
-from gristmill.upstream.tokens import EncryptedTokens, load_key
+from gristmill.upstream.login.browser_login import login
+from gristmill.upstream.login.token_store import EncryptedTokens, load_key
+from gristmill.upstream.open_upstreams import open_upstreams
+from gristmill.upstream.secret_references import Secrets
 from tests.integration.upstream.conftest import call, web, world
 
 pytestmark = pytest.mark.anyio

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from gristmill.config_servers import ServerConfig
+from gristmill.config.sections.servers_section import ServerConfig
 from gristmill.errors import ToolFailed, UpstreamUnavailable
-from gristmill.upstream.build import open_upstreams
+from gristmill.upstream.open_upstreams import open_upstreams
 from tests.integration.upstream.conftest import call, opened, web, world
 
 pytestmark = pytest.mark.anyio

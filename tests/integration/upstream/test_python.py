@@ -2,7 +2,7 @@
 
 import pytest
 
-from gristmill.config_servers import ServerConfig
+from gristmill.config.sections.servers_section import ServerConfig
 from gristmill.errors import UpstreamUnavailable
 from tests.integration.upstream.conftest import call, opened
 

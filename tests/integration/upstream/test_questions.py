@@ -5,7 +5,7 @@ import pytest
 
 from gristmill.errors import CallRefused, ToolFailed, UpstreamError
 from gristmill.upstream.base import InputAnswer, InputRequest
-from gristmill.upstream.build import open_upstreams
+from gristmill.upstream.open_upstreams import open_upstreams
 from tests.integration.upstream.conftest import call, opened, world
 from tests.servers.warm import server_of
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from gristmill.catalog.signature import signature
-from gristmill.config_servers import ServerConfig
+from gristmill.catalog.search.compact_signature import signature
+from gristmill.config.sections.servers_section import ServerConfig
 from gristmill.errors import ToolFailed
 from gristmill.events import CallProgressed
-from gristmill.upstream.blobs import Blob
-from gristmill.upstream.build import open_upstreams
+from gristmill.upstream.mcp.blob import Blob
+from gristmill.upstream.open_upstreams import open_upstreams
 from tests.integration.upstream.conftest import call, opened, recorder, web, world
 from tests.servers import HERE, NODE, client_python, node_command, python_command
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import anyio
 import pytest
 
-from gristmill.upstream.stdio import LastWords, Program, stdio_transport
-from gristmill.upstream.warden import open_warden
+from gristmill.upstream.stdio.process_warden import open_warden
+from gristmill.upstream.stdio.stdio_transport import LastWords, Program, stdio_transport
 
 
 def test_a_start_that_is_called_off_leaves_neither_a_process_nor_its_pipes(monkeypatch: pytest.MonkeyPatch) -> None:

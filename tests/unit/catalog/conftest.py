@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from gristmill.catalog.catalog import Catalog
-from gristmill.catalog.stub_files import write_stubs
+from gristmill.catalog.modules.module_files import write_stubs
 from gristmill.model import Json, Tool
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -8,10 +8,10 @@ from types import ModuleType
 import pytest
 
 from gristmill.catalog.catalog import Catalog
-from gristmill.catalog.parameters import read_parameters
-from gristmill.catalog.stubs import stub_of
-from gristmill.catalog.typescript import typescript_of
-from gristmill.catalog.validate import Checker
+from gristmill.catalog.modules.tool_module import stub_of
+from gristmill.catalog.modules.typescript_module import typescript_of
+from gristmill.catalog.types.schema_checker import Checker
+from gristmill.catalog.types.tool_parameters import read_parameters
 from gristmill.model import Tool
 
 Import = Callable[[Catalog], ModuleType]

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from gristmill.guard.approvals import TABLES, Approvals
-from gristmill.store.open import open_store
+from gristmill.guard.policy.approvals import TABLES, Approvals
+from gristmill.store.open_store import open_store
 
 
 @pytest.fixture

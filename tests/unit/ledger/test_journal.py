@@ -10,7 +10,7 @@ import pytest
 from gristmill.errors import CallRefused, NotFound
 from gristmill.ledger.journal import TABLES, Entry, Journal, RunRecord
 from gristmill.store.database import Database
-from gristmill.store.open import open_store
+from gristmill.store.open_store import open_store
 
 pytestmark = pytest.mark.anyio
 

@@ -11,9 +11,9 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from jwt.algorithms import ECAlgorithm
 
-from gristmill.config_serve import JwtConfig
+from gristmill.config.sections.serve_section import JwtConfig
 from gristmill.errors import ConfigError, Unauthorized, UpstreamUnavailable
-from gristmill.serve.auth import Principal
+from gristmill.serve.access_tokens import Principal
 from gristmill.serve.jwt_tokens import AGAIN_SECONDS, KEYS_SECONDS, STALE_SECONDS, JwtVerifier
 
 KEY = ec.generate_private_key(ec.SECP256R1())

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from gristmill.session import kv, sessions, skills
+from gristmill.session import key_values as kv
+from gristmill.session import session_register as sessions
+from gristmill.session.skills import skill_store as skills
 from gristmill.store.base import Store
-from gristmill.store.open import open_store
+from gristmill.store.open_store import open_store
 
 TABLES = (*sessions.TABLES, *kv.TABLES, *skills.TABLES)
 

@@ -4,9 +4,9 @@ from dataclasses import asdict
 from typing import Any
 
 from gristmill.model import Report
-from gristmill.shaping.encode import as_text
-from gristmill.shaping.measure import count
-from gristmill.shaping.shaped import Shaped
+from gristmill.shaping.shaped_report import Shaped
+from gristmill.shaping.token_fit import count
+from gristmill.shaping.values.compact_json import as_text
 
 
 class Kept:

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gristmill.model import Budget, Strategy
-from gristmill.shaping.encode import as_text
-from gristmill.shaping.shape import shape
+from gristmill.shaping.shape_report import shape
+from gristmill.shaping.values.compact_json import as_text
 from tests.unit.shaping.parts import Kept, costs, lost, report
 
 SHORTENING: tuple[Strategy, ...] = ("summarize", "head_tail", "sample", "schema_only")

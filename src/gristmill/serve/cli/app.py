@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gristmill import __version__
-from gristmill.serve import foreign
-from gristmill.serve.cli.help import EPILOG, GroupedHelp
-from gristmill.serve.cli.verbs import VERBS, Verb
+from gristmill.serve import foreign_loggers as foreign
+from gristmill.serve.cli.verb_group import EPILOG, GroupedHelp
+from gristmill.serve.cli.verb_table import VERBS, Verb
 
 if TYPE_CHECKING:
     app: typer.Typer
@@ -82,8 +82,8 @@ def main() -> None:
     try:
         chosen(sys.argv[1:])()
     except Error as error:
-        from gristmill.serve.cli.terminal import harmless, stderr
-        from gristmill.serve.problems import exit_code
+        from gristmill.serve.cli.terminal.safe_output import harmless, stderr
+        from gristmill.serve.problem_codes import exit_code
 
         stderr().print(f"[red]error[/] {harmless(error.message)}", markup=True)
         sys.exit(exit_code(error))

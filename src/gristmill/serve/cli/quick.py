@@ -20,7 +20,7 @@ def answered(arguments: Sequence[str]) -> bool:
     json = asked.pop("json", False)
     asked.pop("wait", None)  # for servers that nobody knows yet: then the last catalogue cannot tell
     from gristmill.runtime.last_search import describe_last, search_last
-    from gristmill.serve.cli.found import print_described, print_found
+    from gristmill.serve.cli.terminal.show_tools import print_described, print_found
 
     if arguments[0] == "describe":
         described = describe_last(**asked, version=__version__)

@@ -13,8 +13,8 @@ from starlette.routing import Route
 
 from gristmill.errors import Error
 from gristmill.serve.dashboard.bundle import PAGE, STATIC, Asset, load_bundle
-from gristmill.serve.http.door import Door
-from gristmill.serve.http.route import answer
+from gristmill.serve.http.http_door import Door
+from gristmill.serve.http.request_handling import answer
 
 PATH = "/dashboard"
 POLICY = (

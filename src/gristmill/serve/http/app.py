@@ -12,23 +12,23 @@ from starlette.routing import compile_path
 
 from gristmill import __version__
 from gristmill.runtime.runtime import Runtime
-from gristmill.serve.http.door import Authenticate, Door, open_door
-from gristmill.serve.http.logs import begin_request, say
-from gristmill.serve.http.pages import add_pages
-from gristmill.serve.http.route import HEADERS, UNMATCHED, answer, route_class
-from gristmill.serve.http.routes_approvals import add_approvals
-from gristmill.serve.http.routes_audit import add_audit
-from gristmill.serve.http.routes_events import add_events
-from gristmill.serve.http.routes_execute import add_execute
-from gristmill.serve.http.routes_executions import add_executions
-from gristmill.serve.http.routes_files import add_files
-from gristmill.serve.http.routes_health import add_health, add_metrics
-from gristmill.serve.http.routes_sessions import add_sessions
-from gristmill.serve.http.routes_skills import add_skills
-from gristmill.serve.http.routes_tools import add_tools
-from gristmill.serve.http.routes_who import add_who
-from gristmill.serve.http.shapes import Problem
-from gristmill.serve.http.socket import add_socket
+from gristmill.serve.http.api_shapes import Problem
+from gristmill.serve.http.http_door import Authenticate, Door, open_door
+from gristmill.serve.http.json_logs import begin_request, say
+from gristmill.serve.http.request_handling import HEADERS, UNMATCHED, answer, route_class
+from gristmill.serve.http.routes.docs_page import add_pages
+from gristmill.serve.http.routes.routes_approvals import add_approvals
+from gristmill.serve.http.routes.routes_audit import add_audit
+from gristmill.serve.http.routes.routes_events import add_events
+from gristmill.serve.http.routes.routes_execute import add_execute
+from gristmill.serve.http.routes.routes_executions import add_executions
+from gristmill.serve.http.routes.routes_files import add_files
+from gristmill.serve.http.routes.routes_health import add_health, add_metrics
+from gristmill.serve.http.routes.routes_sessions import add_sessions
+from gristmill.serve.http.routes.routes_skills import add_skills
+from gristmill.serve.http.routes.routes_tools import add_tools
+from gristmill.serve.http.routes.routes_whoami import add_who
+from gristmill.serve.http.routes.websocket import add_socket
 
 _PROBLEM: dict[str, Any] = {
     "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}, "description": "A problem.",

@@ -10,10 +10,10 @@ import msgspec
 
 from gristmill.errors import Busy, Cancelled, Error, NotFound
 from gristmill.events import CallFinished, CallProgressed, CallStarted, Event, OutputWritten
-from gristmill.ledger.entries import INTERRUPTED
+from gristmill.ledger.audit.audit_entries import INTERRUPTED
 from gristmill.model import Outcome
-from gristmill.serve.auth import Principal
-from gristmill.serve.http.shelf import Ended, Shelf, ShelfRules
+from gristmill.runs.finished_shelf import Ended, Shelf, ShelfRules
+from gristmill.serve.access_tokens import Principal
 from gristmill.values import dataclass
 
 EVENTS, EVENT_BYTES = 5_000, 1_000_000

@@ -3,8 +3,8 @@
 import uuid
 
 from gristmill.errors import UnknownSession
-from gristmill.serve.http.door import Door
-from gristmill.session.sessions import SessionRecord
+from gristmill.serve.http.http_door import Door
+from gristmill.session.session_register import SessionRecord
 
 
 async def session_of_id(door: Door, text: str, tenant: str, caller: str | None) -> SessionRecord | None:

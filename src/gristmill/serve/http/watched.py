@@ -11,9 +11,9 @@ from typing import Any
 
 from gristmill.events import Event, ignore
 from gristmill.model import Outcome, Plan
-from gristmill.serve.http.door import Door
-from gristmill.serve.http.lanes import Ticket
-from gristmill.serve.http.logs import say
+from gristmill.runs.fair_lanes import Ticket
+from gristmill.serve.http.http_door import Door
+from gristmill.serve.http.json_logs import say
 from gristmill.serve.http.runs import Run
 
 Work = Callable[..., Awaitable[Outcome]]

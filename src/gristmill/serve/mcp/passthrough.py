@@ -19,9 +19,9 @@ from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp_types import InitializeResult, RequestParams, ServerCapabilities
 
 from gristmill import __version__
-from gristmill.config import Config
+from gristmill.config.tree import Config
 from gristmill.errors import ConfigError
-from gristmill.serve.mcp.asking import Ctx, is_modern
+from gristmill.serve.mcp.questions.ask_client import Ctx, is_modern
 from gristmill.serve.mcp.relay import Relay, Wire
 
 log = logging.getLogger(__name__)

@@ -19,7 +19,7 @@ from mcp_types.version import LATEST_HANDSHAKE_VERSION
 from pydantic import BaseModel, ConfigDict
 
 from gristmill import __version__
-from gristmill.serve.mcp.asking import Ctx
+from gristmill.serve.mcp.questions.ask_client import Ctx
 
 SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 CONNECT_SECONDS = 30.0

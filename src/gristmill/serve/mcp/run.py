@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from gristmill.model import Outcome
 from gristmill.serve.mcp.who import Who
-from gristmill.session.sessions import SessionRecord
+from gristmill.session.session_register import SessionRecord
 
 PARKED_SECONDS = 600.0
 """How long a question may stay open without anybody who could answer it."""

@@ -6,10 +6,10 @@ from typing import Any
 import uvicorn
 from mcp.server.lowlevel.server import Server
 
-from gristmill.config import Config
+from gristmill.config.tree import Config
 from gristmill.errors import ConfigError
-from gristmill.serve.mcp.http import LOOPBACK, PATH, app_of
-from gristmill.serve.mcp.state import Door
+from gristmill.serve.mcp.mcp_door import Door
+from gristmill.serve.mcp.transport.mcp_over_http import LOOPBACK, PATH, app_of
 
 HEADER_BYTES = 32_768
 CONNECTIONS = 1_000

@@ -12,11 +12,11 @@ import httpx2 as httpx
 import pytest
 from fastapi import FastAPI
 
-from gristmill.config_serve import ServeConfig
+from gristmill.config.sections.serve_section import ServeConfig
 from gristmill.serve.dashboard.bundle import STATIC, Asset, load_bundle
 from gristmill.serve.dashboard.mount import mount_dashboard
-from gristmill.serve.http.door import Door
-from gristmill.serve.http.wall import Wall
+from gristmill.serve.http.http_door import Door
+from gristmill.serve.http.limits.request_wall import Wall
 
 BUDGET = 80_000
 """Compressed bytes of a first load: far below the 300 KB that are allowed, so that growth is noticed early."""

@@ -3,7 +3,7 @@
 import sys
 from typing import Any
 
-from gristmill.catalog.text import hidden_runs
+from gristmill.catalog.visible_text import hidden_runs
 from tests.unit.serve.dashboard.scripts import said
 
 IMPORTS = 'import { h } from "preact"; import { seen } from "./src/shown.js";'

@@ -2,12 +2,12 @@
 
 import asyncio
 
-from gristmill.config_serve import Scope
+from gristmill.config.sections.serve_section import Scope
 from gristmill.events import CallFinished, CallStarted, OutputWritten
 from gristmill.model import Outcome
-from gristmill.serve.auth import Principal
+from gristmill.runs.finished_shelf import ShelfRules
+from gristmill.serve.access_tokens import Principal
 from gristmill.serve.http.runs import LINE_CHARACTERS, Run, Runs
-from gristmill.serve.http.shelf import ShelfRules
 
 
 def run() -> Run:

@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from gristmill.config import Config, StoreConfig
+from gristmill.config.tree import Config, StoreConfig
 from gristmill.events import CallFinished, CallStarted, Event
-from gristmill.serve.http.door import Door, open_door
+from gristmill.serve.http.http_door import Door, open_door
 from gristmill.serve.http.watched import Watched
 from gristmill.testing import fake_runtime
 
@@ -70,6 +70,8 @@ def test_everything_else_is_the_runtimes_own(tmp_path: Path) -> None:
 
 
 def test_what_a_starting_runtime_imports_in_a_thread_is_there_before_it_starts() -> None:
-    code = "import sys; from gristmill.serve.http.mounts import known_mounts; known_mounts(); print('mcp.client' in sys.modules)"
+    code = (
+        "import sys; from gristmill.serve.http.mount_mcp import known_mounts; known_mounts(); print('mcp.client' in sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout == "True\n"

@@ -12,7 +12,7 @@ from gristmill.model import Outcome
 from gristmill.serve.mcp.run import Run
 from gristmill.serve.mcp.runs import KEPT_SECONDS, MOST_FINISHED, MOST_OF_CALLER, Runs
 from gristmill.serve.mcp.who import Who
-from tests.unit.serve.mcp.test_outcome import OK
+from tests.unit.serve.mcp.tools.test_outcome_result import OK
 
 pytestmark = pytest.mark.anyio
 

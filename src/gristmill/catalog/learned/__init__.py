@@ -1,0 +1,1 @@
+"""Result types that are learned from real results."""

@@ -1,0 +1,1 @@
+"""The typed Python and TypeScript modules that are generated for tools."""

@@ -1,0 +1,95 @@
+"""The packages around the tool modules, ``servers`` and ``servers/<server>``: a tool's file is imported at first use.
+
+The loader is our own constant code; what comes from servers enters as literals in two tables.
+"""
+
+import ast
+from collections.abc import Mapping
+
+from gristmill.catalog.catalog import Catalog
+from gristmill.catalog.modules.python_annotations import docstring, name
+from gristmill.catalog.modules.tool_module import checked_source
+from gristmill.catalog.visible_text import one_line
+from gristmill.model import Tool
+
+# Every name begins with an underscore: no server or tool can have such a name, so none can be shadowed.
+_SERVERS_LOADER = '''
+import importlib as _importlib
+import sys as _sys
+import types as _types
+
+
+class _Server(_types.ModuleType):
+    """A package that imports a tool's file when the tool is first asked for."""
+
+    def __getattr__(self, name):
+        tool = self._NAMES.get(name, name)
+        if tool not in self._TOOLS:
+            raise AttributeError(f"{self.__name__} has no tool {name!r}{_near(name, self._TOOLS)}")
+        _importlib.import_module(f"{self.__name__}.{tool}")
+        return self.__dict__[tool]
+
+    def __setattr__(self, name, value):
+        # The import system stores the tool's module on its package; what people mean by the name is the function.
+        if isinstance(value, _types.ModuleType) and name in self._TOOLS:
+            value = getattr(value, name)
+        super().__setattr__(name, value)
+
+    def __dir__(self):
+        return sorted(self._TOOLS)
+
+
+def _near(name, known):
+    import difflib
+
+    near = difflib.get_close_matches(name, known, n=3)
+    return f"; did you mean {', '.join(near)}?" if near else ""
+
+
+def _lazy(package):
+    _sys.modules[package].__class__ = _Server
+
+
+def __getattr__(name):
+    server = _NAMES.get(name, name)
+    if server not in _SERVERS:
+        raise AttributeError(f"there is no server {name!r}{_near(name, _SERVERS)}")
+    return _importlib.import_module(f"servers.{server}")
+
+
+def __dir__():
+    return sorted(_SERVERS)
+'''
+
+_SERVER_LOADER = """
+from servers import _lazy
+
+_lazy(__name__)
+"""
+
+
+def servers_package(catalog: Catalog) -> str:
+    """``servers/__init__.py``: which servers there are, and the loader their packages share."""
+    modules = catalog.modules
+    sizes = {module: f"{one_line(server)}: {len(catalog.of_server(server))} tools" for server, module in modules.items()}
+    doc = "Tool servers: `from servers import <server>`, then `<server>.<tool>(...)`. `dir()` lists both."
+    return _package(doc, "_SERVERS", sizes, modules, _SERVERS_LOADER)
+
+
+def server_package(server: str, tools: Mapping[str, Tool]) -> str:
+    """``servers/<server>/__init__.py``: ``tools`` by function name, each with one line about it."""
+    lines = {function: one_line(tool.description or tool.title or "", limit=100) for function, tool in tools.items()}
+    renamed = {tool.name: function for function, tool in tools.items()}
+    return _package(f"{one_line(server)}: {len(tools)} tools.", "_TOOLS", lines, renamed, _SERVER_LOADER)
+
+
+def _package(doc: str, table: str, lines: Mapping[str, str], names: Mapping[str, str], loader: str) -> str:
+    renamed = {original: python for original, python in names.items() if original != python}
+    body: list[ast.stmt] = [docstring(doc), _table(table, lines), _table("_NAMES", renamed), *ast.parse(loader).body]
+    return checked_source(body)
+
+
+def _table(target: str, entries: Mapping[str, str]) -> ast.Assign:
+    keys: list[ast.expr | None] = [ast.Constant(key) for key in entries]
+    values: list[ast.expr] = [ast.Constant(value) for value in entries.values()]
+    return ast.Assign(targets=[name(target)], value=ast.Dict(keys=keys, values=values))

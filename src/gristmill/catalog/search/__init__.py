@@ -1,0 +1,1 @@
+"""The search over tools: index, rankers and the text of an answer."""

@@ -1,0 +1,116 @@
+"""BM25F over the five fields of a tool, kept as postings whose weights are ready to add up."""
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gristmill.catalog.search.search_terms import terms
+from gristmill.catalog.types.loose_schema import described, parameters
+from gristmill.model import Tool
+from gristmill.values import dataclass
+
+WEIGHTS = (1.0, 2.0, 1.0, 1.0, 0.5)
+"""Of server, name, description, parameter names, parameter descriptions."""
+LENGTH_PENALTY = (0.3, 0.3, 0.5, 0.3, 0.5)
+SATURATION = 2.0
+
+Floats = NDArray[np.float32]
+Ints = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LexicalRanker:
+    """For each term the tools that hold it, and what holding it is worth."""
+
+    size: int
+    terms: Mapping[str, int]
+    starts: NDArray[np.int64]
+    tools: Ints
+    worth: Floats
+    idf: Floats
+
+    @classmethod
+    def build(cls, tools: Sequence[Tool]) -> Self:
+        """Read every field of every tool."""
+        known: dict[str, int] = {}
+        term, tool, weight = _tokens(tools, known)
+        count, width = max(len(tools), 1), max(len(known), 1)
+        # One key per (term, tool), sorted by term: equal keys are one posting, their weights add up.
+        keys, inverse = np.unique(term * count + tool, return_inverse=True)
+        frequency = np.bincount(inverse, weights=weight, minlength=len(keys))
+        posting_term = keys // count
+        held = np.bincount(posting_term, minlength=width)
+        idf = np.log1p((len(tools) - held + 0.5) / (held + 0.5))
+        return cls(
+            size=len(tools),
+            terms=known,
+            starts=np.concatenate(([0], np.cumsum(held))).astype(np.int64),
+            tools=(keys % count).astype(np.int32),
+            worth=(idf[posting_term] * frequency / (SATURATION + frequency)).astype(np.float32),
+            idf=idf.astype(np.float32),
+        )
+
+    def scores(self, query: str) -> NDArray[np.float64]:
+        """One number per tool; zero where no term matches."""
+        scores = np.zeros(self.size)
+        for term in dict.fromkeys(terms(query)):
+            known = self.terms.get(term)
+            if known is not None:
+                postings = slice(self.starts[known], self.starts[known + 1])
+                scores[self.tools[postings]] += self.worth[postings]
+        return scores
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Everything as arrays, for the index file."""
+        text = "\n".join(self.terms).encode()
+        return {
+            "terms": np.frombuffer(text, np.uint8),
+            "starts": self.starts,
+            "tools": self.tools,
+            "worth": self.worth,
+            "idf": self.idf,
+            "size": np.array(self.size),
+        }
+
+    @classmethod
+    def restore(cls, state: Mapping[str, NDArray[Any]]) -> Self:
+        """The ranker whose ``state`` this was."""
+        text = state["terms"].tobytes().decode()
+        return cls(
+            size=int(state["size"]),
+            terms={term: i for i, term in enumerate(text.split("\n"))} if text else {},
+            starts=state["starts"],
+            tools=state["tools"],
+            worth=state["worth"],
+            idf=state["idf"],
+        )
+
+
+def fields(tool: Tool) -> tuple[str, str, str, str, str]:
+    """The texts of a tool in the order of ``WEIGHTS``."""
+    return (
+        tool.server,
+        f"{tool.name} {tool.title or ''}",
+        tool.description,
+        " ".join(parameters(tool)),
+        " ".join(described(tool).values()),
+    )
+
+
+def _tokens(tools: Sequence[Tool], known: dict[str, int]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Term, tool and weight of every word; ``known`` is filled with the terms met."""
+    read = [[[known.setdefault(term, len(known)) for term in terms(text)] for text in fields(tool)] for tool in tools]
+    term_parts: list[NDArray[np.int64]] = []
+    tool_parts: list[NDArray[np.int64]] = []
+    weight_parts: list[NDArray[np.float64]] = []
+    for field, (weight, penalty) in enumerate(zip(WEIGHTS, LENGTH_PENALTY, strict=True)):
+        lengths = np.array([len(texts[field]) for texts in read], np.int64)
+        average = max(float(lengths.mean()) if len(lengths) else 0.0, 1e-9)
+        per_tool = weight / (1 - penalty + penalty * lengths / average)
+        term_parts.append(np.fromiter(chain.from_iterable(texts[field] for texts in read), np.int64))
+        tool_parts.append(np.repeat(np.arange(len(tools)), lengths))
+        weight_parts.append(np.repeat(per_tool, lengths).astype(np.float64))
+    return np.concatenate(term_parts), np.concatenate(tool_parts), np.concatenate(weight_parts)

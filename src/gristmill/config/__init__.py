@@ -1,0 +1,1 @@
+"""The configuration: `tree` checks and holds all values, `sources` reads files and environment, `sections` defines the keys."""

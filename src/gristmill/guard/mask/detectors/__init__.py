@@ -1,0 +1,1 @@
+"""The searches for personal data and secrets in text, one file for each kind."""

@@ -1,0 +1,1 @@
+"""The audit: a signed hash chain of records about everything that happened."""

@@ -1,0 +1,1 @@
+"""Token accounts: what executions, calls and searches cost in tokens."""

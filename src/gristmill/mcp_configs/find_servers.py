@@ -1,0 +1,130 @@
+"""What servers the clients of a machine have: every file read, duplicates seen as one, names settled."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from gristmill.config.atomic_write import read_bytes, real_file
+from gristmill.config.sections.servers_section import ServerConfig
+from gristmill.errors import ConfigError
+from gristmill.mcp_configs.client_places import Client, Machine, Scope, clients
+from gristmill.mcp_configs.read_servers import Imported, MovedSecret, read_client_config
+from gristmill.values import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundServer:
+    """One server, and the clients that have it. ``secrets`` stood in plain text; ``config`` holds references instead.
+
+    ``scopes`` says whose files ask for it: a server that only a project's files want may come from strangers.
+    """
+
+    name: str
+    config: ServerConfig
+    secrets: tuple[MovedSecret, ...]
+    clients: tuple[str, ...]
+    scopes: tuple[Scope, ...] = ("user",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundFile:
+    """One file of a client: how many servers it has, or why it cannot be read."""
+
+    client: str
+    scope: Scope
+    path: Path
+    servers: int = 0
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survey:
+    """Everything that was found."""
+
+    files: tuple[FoundFile, ...]
+    servers: tuple[FoundServer, ...]
+    skipped: tuple[str, ...]
+
+    def pick(self, names: frozenset[str]) -> Imported:
+        """Those servers as one import."""
+        picked = [server for server in self.servers if server.name in names]
+        return Imported(
+            servers={server.name: server.config for server in picked},
+            secrets=tuple(secret for server in picked for secret in server.secrets),
+            skipped=self.skipped,
+        )
+
+
+def survey(machine: Machine) -> Survey:
+    """Read the files of every client; one that cannot be read is reported and does not hide the others."""
+    files: list[FoundFile] = []
+    skipped: list[str] = []
+    found: dict[str, FoundServer] = {}
+    for client, scope, path in _files(machine):
+        try:
+            imported = _read(path, scope, machine)
+        except ConfigError as error:
+            files.append(FoundFile(client=client.name, scope=scope, path=path, problem=error.message))
+            continue
+        if imported is None:
+            continue
+        files.append(FoundFile(client=client.name, scope=scope, path=path, servers=len(imported.servers)))
+        skipped += [f"{reason} ({client.title})" for reason in imported.skipped]
+        for server in _servers(imported, client.name, scope):
+            _add(found, server)
+    return Survey(files=tuple(files), servers=tuple(found.values()), skipped=tuple(dict.fromkeys(skipped)))
+
+
+def _files(machine: Machine) -> Iterator[tuple[Client, Scope, Path]]:
+    for client in clients(machine).values():
+        yield client, "user", client.user
+        if client.project is not None:
+            yield client, "project", client.project
+        for path in client.also:
+            yield client, "user", path
+
+
+def _read(path: Path, scope: Scope, machine: Machine) -> Imported | None:
+    content = read_bytes(real_file(path, within=machine.cwd if scope == "project" else None))
+    if content is None:
+        return None
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path} is not UTF-8 text") from None
+    return read_client_config(text, file=path.name, project=str(machine.cwd), may_be_empty=True)
+
+
+def _servers(imported: Imported, client: str, scope: Scope) -> Iterator[FoundServer]:
+    for name, config in imported.servers.items():
+        mine = tuple(secret for secret in imported.secrets if _belongs(secret, name, imported.servers))
+        yield FoundServer(name=name, config=config, secrets=mine, clients=(client,), scopes=(scope,))
+
+
+def _belongs(secret: MovedSecret, name: str, servers: Mapping[str, ServerConfig]) -> bool:
+    return max((each for each in servers if secret.name.startswith(f"{each}.")), key=len) == name
+
+
+def _add(found: dict[str, FoundServer], new: FoundServer) -> None:
+    """The same server of another client is no second server; another one of the same name gets the client's name, too."""
+    for number in range(1, 100):
+        suffix = ["", f"_{new.clients[0].replace('-', '_')}", f"_{number}"][min(number - 1, 2)]
+        candidate = _renamed(new, f"{new.name[:40]}{suffix}")
+        known = found.get(candidate.name)
+        if known is None:
+            found[candidate.name] = candidate
+            return
+        if (known.config, known.secrets) == (candidate.config, candidate.secrets):
+            owners = tuple(dict.fromkeys((*known.clients, *new.clients)))
+            found[candidate.name] = replace(known, clients=owners, scopes=tuple(dict.fromkeys((*known.scopes, *new.scopes))))
+            return
+
+
+def _renamed(server: FoundServer, name: str) -> FoundServer:
+    if name == server.name:
+        return server
+    old, new = f"${{keyring:gristmill/{server.name}.", f"${{keyring:gristmill/{name}."
+    text = json.dumps(server.config.model_dump(mode="json", exclude_unset=True)).replace(old, new)
+    secrets = tuple(replace(secret, name=name + secret.name.removeprefix(server.name)) for secret in server.secrets)
+    return replace(server, name=name, config=ServerConfig.model_validate_json(text), secrets=secrets)

@@ -1,0 +1,229 @@
+"""Server lists of other MCP clients become our `servers` section: pure text in, values out; reads and writes nothing.
+
+Known are Claude Desktop and Code, Cursor, VS Code, Windsurf, Codex (TOML), Gemini CLI, Zed and Goose (YAML): they
+differ in the name of the list, in how a remote server is written, and in how a variable is spelled.
+"""
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import field
+from pathlib import PurePath
+from typing import Any, cast
+
+import json5
+import yaml
+from pydantic import ValidationError
+
+from gristmill.config.sections.servers_section import NAME, RESERVED_NAMES, ServerConfig, looks_secret
+from gristmill.errors import ConfigError
+from gristmill.values import dataclass
+
+LISTS = ("mcpServers", "servers", "context_servers", "mcp_servers", "extensions")
+"""Where the clients keep their list, in the order in which we look."""
+
+MAX_BYTES = 4_000_000
+"""A larger file is no client configuration; parsing one would only cost time."""
+
+_VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_]\w*)(:-[^{}]*)?\}|\$([A-Za-z_]\w*)")
+_FOREIGN = re.compile(r"\$\{(?!env:|keyring:)([A-Za-z]+:[^}]*)\}")
+_ALIASES = {"transport": "type", "serverUrl": "url", "httpUrl": "url", "uri": "url", "cmd": "command", "envs": "env"}
+_OURS = re.compile(r"(^|[/\\@])gristmill(@\S+|==\S+)?(\.exe)?$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MovedSecret:
+    """A secret that stood in plain text: store ``value`` in the keyring under ``service``/``name``."""
+
+    service: str
+    name: str
+    value: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """What a client's file held. ``skipped`` says in one line each what was left out and why."""
+
+    servers: Mapping[str, ServerConfig]
+    secrets: tuple[MovedSecret, ...] = ()
+    skipped: tuple[str, ...] = ()
+
+
+def read_client_config(text: str, *, file: str = "mcp.json", project: str | None = None, may_be_empty: bool = False) -> Imported:
+    """Parse the content of a client's configuration file; ``project`` also takes Claude Code's list for that folder.
+
+    A file without any server list is a mistake, unless it ``may_be_empty``: many clients keep their other settings there, too.
+
+    Raises:
+        ConfigError: the text cannot be parsed, or holds no server list.
+    """
+    if len(text) > MAX_BYTES:
+        raise ConfigError(f"{file} is larger than {MAX_BYTES} bytes: not the configuration of a client")
+    document = _parse(text, file)
+    entries = dict(_entries(document, project))
+    if not entries and not may_be_empty and not any(name in document for name in LISTS):
+        raise ConfigError(f"{file} holds no server list; looked for {', '.join(LISTS)}")
+    return _import(entries)
+
+
+def _parse(text: str, file: str) -> Mapping[str, Any]:
+    if not text.strip():
+        return {}
+    suffix = PurePath(file).suffix.lower()
+    try:
+        if suffix == ".toml":
+            document: Any = tomllib.loads(text)
+        elif suffix in (".yaml", ".yml"):
+            document = yaml.safe_load(text)
+        else:
+            document = _parse_json(text)
+    except (ValueError, yaml.YAMLError, RecursionError) as error:
+        # The first line only: a parser quotes what it stumbled over, and that may be a secret.
+        raise ConfigError(f"{file} cannot be parsed: {type(error).__name__}") from None
+    if not isinstance(document, Mapping):
+        raise ConfigError(f"{file} is not an object with a server list")
+    return cast("Mapping[str, Any]", document)
+
+
+def _parse_json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return json5.loads(text)  # pyright: ignore[reportUnknownMemberType]  # VS Code and Zed allow comments and trailing commas
+
+
+def _entries(document: Mapping[str, Any], project: str | None) -> Iterator[tuple[str, Any]]:
+    for name in LISTS:
+        if isinstance(document.get(name), Mapping):
+            yield from _table(document[name]).items()
+            break
+    local = _table(_table(document.get("projects")).get(project)) if project else {}
+    yield from _table(local.get("mcpServers")).items()
+
+
+def _table(value: Any) -> dict[str, Any]:
+    return {str(key): item for key, item in cast("Mapping[Any, Any]", value).items()} if isinstance(value, Mapping) else {}
+
+
+def _import(entries: Mapping[str, Any]) -> Imported:
+    servers: dict[str, ServerConfig] = {}
+    secrets: list[MovedSecret] = []
+    skipped: list[str] = []
+    for title, entry in entries.items():
+        name = _free_name(title, servers)
+        try:
+            values, moved = _translate(name, entry)
+            servers[name] = ServerConfig.model_validate(values)
+            secrets += moved
+        except _SkippedError as reason:
+            skipped.append(f"{title}: {reason}")
+        except ValidationError as error:
+            problem = error.errors(include_url=False, include_input=False)[0]
+            skipped.append(f"{title}: {'.'.join(map(str, problem['loc']))} {problem['msg']}".replace("  ", " "))
+    return Imported(servers=servers, secrets=tuple(secrets), skipped=tuple(skipped))
+
+
+class _SkippedError(Exception):
+    """Why one entry is left out."""
+
+
+def _translate(name: str, entry: Any) -> tuple[dict[str, Any], list[MovedSecret]]:
+    if not isinstance(entry, Mapping):
+        raise _SkippedError("not an object")
+    given = _table(cast("Any", entry))
+    raw = {_ALIASES.get(key, key): value for key, value in given.items()}
+    if raw.get("type") in ("builtin", "platform", "frontend", "inline_python"):
+        raise _SkippedError(f"a built-in extension of that client ({raw['type']})")
+    _refuse_ours(raw)
+    values = _remote(raw, given) if raw.get("url") else _local(raw)
+    values |= _shared(raw)
+    foreign = _FOREIGN.search(json.dumps(values))
+    if foreign:
+        raise _SkippedError(f"only that client can fill in ${{{foreign[1]}}}; write ${{env:NAME}} instead")
+    return _move_secrets(name, values)
+
+
+def is_ours(word: str) -> bool:
+    """Whether a word of a command is Gristmill itself."""
+    return _OURS.search(word) is not None
+
+
+def _refuse_ours(raw: Mapping[str, Any]) -> None:
+    # Importing the entry that starts us would make us our own upstream, without end.
+    words = [str(raw.get("command", "")), *map(str, raw.get("args") or ())]
+    if any(is_ours(word) for word in words):
+        raise _SkippedError("this is Gristmill itself")
+
+
+def _local(raw: Mapping[str, Any]) -> dict[str, Any]:
+    nested = _table(raw.get("command"))
+    if nested:  # older Zed: {"command": {"path": ..., "args": ..., "env": ...}}
+        raw = {**raw, "command": nested.get("path"), "args": nested.get("args"), "env": nested.get("env")}
+    if not raw.get("command"):
+        raise _SkippedError("neither a command nor an address")
+    env = {key: _references(str(value)) for key, value in _table(raw.get("env")).items()}
+    # Codex and Goose name variables whose values they take from elsewhere.
+    env |= {str(name): f"${{env:{name}}}" for name in (*(raw.get("env_vars") or ()), *(raw.get("env_keys") or ()))}
+    args = tuple(_references(str(word)) for word in raw.get("args") or ())
+    return {"command": _references(str(raw["command"])), "args": args, "env": env, "cwd": raw.get("cwd") or None}
+
+
+def _remote(raw: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:
+    given = _table(raw.get("headers")) or _table(raw.get("http_headers"))
+    headers = {key: _references(str(value)) for key, value in given.items()}
+    headers |= {key: f"${{env:{name}}}" for key, name in _table(raw.get("env_http_headers")).items()}
+    if raw.get("bearer_token_env_var"):
+        headers["Authorization"] = f"Bearer ${{env:{raw['bearer_token_env_var']}}}"
+    url = _references(str(raw["url"]))
+    # Gemini's bare `url` once meant SSE, but its own CLI writes a type today; only an address in /sse still says it.
+    is_sse = raw.get("type") == "sse" or (raw.get("type") is None and "httpUrl" not in entry and url.endswith("/sse"))
+    values: dict[str, Any] = {"url": url, "headers": headers, "transport": "sse" if is_sse else "http"}
+    return values | ({"oauth": {}} if raw.get("oauth") else {})
+
+
+def _shared(raw: Mapping[str, Any]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    if raw.get("enabled") is False or raw.get("disabled") is True:
+        values["enabled"] = False
+    include = raw.get("enabled_tools") or raw.get("includeTools")
+    exclude = raw.get("disabled_tools") or raw.get("excludeTools")
+    values |= {"include": tuple(include)} if include else {}
+    values |= {"exclude": tuple(exclude)} if exclude else {}
+    values |= {"connect_seconds": raw["startup_timeout_sec"]} if raw.get("startup_timeout_sec") else {}
+    values |= {"call_seconds": raw["tool_timeout_sec"]} if raw.get("tool_timeout_sec") else {}
+    return values
+
+
+def _references(text: str) -> str:
+    """Every client's spelling of a variable becomes ``${env:NAME}``."""
+    return _VARIABLE.sub(lambda found: f"${{env:{found[1] or found[3]}{found[2] or ''}}}", text)
+
+
+def _move_secrets(name: str, values: dict[str, Any]) -> tuple[dict[str, Any], list[MovedSecret]]:
+    moved: list[MovedSecret] = []
+
+    def place(key: str, value: str) -> str:
+        if not looks_secret(key, value):
+            return value
+        moved.append(MovedSecret(service="gristmill", name=f"{name}.{key}", value=value))
+        return f"${{keyring:gristmill/{name}.{key}}}"
+
+    for section in ("env", "headers"):
+        if section in values:
+            values[section] = {key: place(f"{section}.{key}", value) for key, value in values[section].items()}
+    if "args" in values:
+        values["args"] = tuple(place(f"args.{index}", word) for index, word in enumerate(values["args"]))
+    return values, moved
+
+
+def _free_name(title: str, taken: Mapping[str, Any]) -> str:
+    name = re.sub(r"\W+", "_", title, flags=re.ASCII).strip("_")[:60] or "server"
+    if not NAME.fullmatch(name):
+        name = f"s_{name}"[:60]
+    if name in RESERVED_NAMES:
+        name = f"{name}_server"
+    candidate, number = name, 2
+    while candidate in taken:
+        candidate, number = f"{name}_{number}", number + 1
+    return candidate

@@ -1,0 +1,1 @@
+"""Executions as doors see them, one layer for all doors: admission, turns, keys, events, questions, and what has ended."""

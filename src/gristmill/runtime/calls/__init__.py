@@ -1,0 +1,1 @@
+"""The story of one tool call: the broker and all layers."""

@@ -1,0 +1,1 @@
+"""Opens what a configuration asks for."""

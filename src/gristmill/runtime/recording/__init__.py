@@ -1,0 +1,1 @@
+"""Records what happened: audit, tokens, retention."""

@@ -1,0 +1,1 @@
+"""The tools that servers offer now: library, discovery, search."""

@@ -1,0 +1,1 @@
+"""Confines the programs of tool servers."""

@@ -1,0 +1,1 @@
+"""The launcher of a confined tool server, and the profile it reads."""

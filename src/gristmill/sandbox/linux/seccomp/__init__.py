@@ -1,0 +1,1 @@
+"""System-call filters: policy files, assembly, installation."""

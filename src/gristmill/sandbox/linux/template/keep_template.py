@@ -1,0 +1,93 @@
+"""The keeper: started by the host with an empty environment, it walks the template's steps in a child and stays outside.
+
+It ends what it started when the host is gone, however the host went, and removes the host's cgroups then.
+argv: descriptor of the control socket, pid of the host. The first message on the socket is the launch order.
+"""
+
+import json
+import os
+import select
+import signal
+import socket
+import sys
+import time
+
+TYPE_CHECKING = False  # as in `typing`, whose loading would cost the first caller milliseconds
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)).removesuffix("/gristmill/sandbox/linux/template"))
+
+from gristmill.sandbox.linux.template import template_steps as steps  # noqa: E402 - made importable above
+
+ORDER_BYTES = 1 << 18
+CONTROL = 3
+
+
+def main() -> None:
+    """Start the template, then wait for its end or the host's."""
+    control = int(sys.argv[1])
+    order = json.loads(socket.socket(fileno=os.dup(control)).recv(ORDER_BYTES))
+    try:
+        host = os.pidfd_open(int(sys.argv[2]))
+        if os.getppid() != int(sys.argv[2]):
+            os._exit(1)  # the host died before we could watch it
+        child = os.fork()
+        if child == 0:
+            _become_template(control, order)
+        template = os.pidfd_open(child)
+    except OSError as error:
+        _fail(control, f"the keeper cannot watch its processes (pidfd_open): {error.strerror}")
+    os.close(control)
+    ended, _, _ = select.select([host, template], [], [])
+    signal.pidfd_send_signal(template, signal.SIGKILL)
+    os.waitpid(child, 0)
+    if host in ended:  # a host that lives may start another template with the same groups
+        _remove(order["cgroups"])
+
+
+def _become_template(control: int, order: dict[str, list[dict[str, object]]]) -> None:
+    try:
+        _go_first()
+        if control != CONTROL:
+            os.dup2(control, CONTROL, inheritable=True)
+        os.set_inheritable(CONTROL, True)
+        os.closerange(CONTROL + 1, 4096)
+        steps.walk(order["steps"], steps.TEMPLATE_STEPS)
+    except BaseException as error:  # whatever it was, the host has to hear of it and nothing may run
+        _fail(CONTROL, str(error))
+
+
+def _go_first() -> None:
+    """Where memory runs out for all, programs are killed before the host and its tool servers are."""
+    try:
+        with open("/proc/self/oom_score_adj", "w", encoding="ascii") as score:
+            score.write("1000")
+    except OSError:
+        pass  # a host that forbids it has said who goes first
+
+
+def _fail(control: int, reason: str) -> "NoReturn":
+    socket.socket(fileno=control).send(json.dumps({"failed": reason}).encode())
+    os._exit(70)
+
+
+def _remove(folders: list[str]) -> None:
+    """Remove cgroup folders, which refuse while a process in them is still dying; on a busy machine that takes its time."""
+    for folder in folders:
+        for _ in range(250):
+            try:
+                for name in os.listdir(folder):
+                    if os.path.isdir(f"{folder}/{name}"):
+                        os.rmdir(f"{folder}/{name}")
+                os.rmdir(folder)
+            except FileNotFoundError:
+                break
+            except OSError:
+                time.sleep(0.02)
+            else:
+                break
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""One run inside a jail: frames, calls, output, limits and the verdict."""

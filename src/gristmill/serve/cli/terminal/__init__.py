@@ -1,0 +1,1 @@
+"""Reads from and prints to a terminal, for all verbs."""

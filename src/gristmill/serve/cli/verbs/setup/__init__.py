@@ -1,0 +1,1 @@
+"""Verbs that set up Gristmill: servers, clients, logins, packages, and checks."""

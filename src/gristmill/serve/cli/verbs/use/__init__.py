@@ -1,0 +1,1 @@
+"""Verbs that find tools and run code, and measure both."""

@@ -1,0 +1,1 @@
+"""Limits on connections, requests and bodies of the HTTP door."""

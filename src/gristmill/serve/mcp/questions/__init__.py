@@ -1,0 +1,1 @@
+"""Questions to the person who uses an MCP client."""

@@ -1,0 +1,1 @@
+"""Workspace files as MCP resources."""

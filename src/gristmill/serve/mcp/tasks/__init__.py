@@ -1,0 +1,1 @@
+"""Runs as MCP tasks, in both eras of the protocol."""

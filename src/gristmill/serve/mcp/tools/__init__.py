@@ -1,0 +1,1 @@
+"""The tools, prompt and instructions that MCP clients see."""

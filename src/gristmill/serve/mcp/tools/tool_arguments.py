@@ -1,0 +1,66 @@
+"""What clients may send to the two tools. A wrong argument is an answer the model can read and mend, not a protocol error."""
+
+from typing import Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from gristmill.serve.harmless_text import harmless
+
+LONGEST_QUERY = 2_000
+
+T = TypeVar("T", bound=BaseModel)
+
+
+class WrongArguments(ValueError):
+    """The arguments do not fit; the text says which and why."""
+
+
+class _Arguments(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+
+class SearchArguments(_Arguments):
+    """Arguments of ``search_tools``."""
+
+    query: str = Field(max_length=LONGEST_QUERY)
+    detail_level: Literal["name_only", "with_description", "full"] = "full"
+    limit: int = Field(default=5, ge=1, le=50)
+    server: str | None = Field(default=None, max_length=64)
+
+
+class ExecuteArguments(_Arguments):
+    """Arguments of ``execute_code``."""
+
+    code: str | None = None
+    session: str | None = Field(default=None, max_length=128)
+    resume: str | None = Field(default=None, max_length=128)
+    background: bool = False
+    timeout: float | None = Field(default=None, gt=0, le=86_400)
+    budget: int | None = Field(default=None, ge=1, le=100_000)
+    context: dict[str, Any] | None = None
+
+
+class CallArguments(_Arguments):
+    """Arguments of ``call_tool``."""
+
+    tool: str = Field(max_length=256)
+    arguments: dict[str, Any] = Field(default_factory=dict[str, Any])
+    session: str | None = Field(default=None, max_length=128)
+
+
+def checked(kind: type[T], arguments: dict[str, Any] | None) -> T:
+    """The arguments as a value.
+
+    Raises:
+        WrongArguments: they do not fit.
+    """
+    try:
+        # None is how several clients spell "not given".
+        return kind.model_validate({name: value for name, value in (arguments or {}).items() if value is not None})
+    except ValidationError as error:
+        problems = [
+            f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}"
+            for problem in error.errors(include_url=False, include_input=False, include_context=False)[:5]
+        ]
+        known = ", ".join(kind.model_fields)
+        raise WrongArguments(harmless(f"wrong arguments: {'; '.join(problems)}. Known are: {known}")) from None

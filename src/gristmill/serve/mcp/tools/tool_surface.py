@@ -1,0 +1,80 @@
+"""What a model sees before it asks anything: two tools, a third where direct calls are wanted. Servers change none of it.
+
+With the instructions it costs at most 400 tokens (o200k); ``tests/unit/serve/mcp/tools/test_tool_surface.py`` counts them.
+"""
+
+from mcp_types import Tool, ToolAnnotations, ToolExecution
+
+SEARCH, EXECUTE, CALL = "search_tools", "execute_code", "call_tool"
+NEW = "new"
+"""The value of ``session`` that opens one."""
+
+LONGEST_RESULT_CHARS = 100_000
+"""What we tell clients that cut long results; ours are held by a token budget long before."""
+
+_META = {"anthropic/alwaysLoad": True, "anthropic/maxResultSizeChars": LONGEST_RESULT_CHARS}
+_ANY_OBJECT = {"type": "object"}
+
+TOOLS = (
+    Tool(
+        name=SEARCH,
+        description=(
+            "Find tools of the connected servers. Answers with imports and typed signatures for execute_code. "
+            "Search before you use a tool you have not seen."
+        ),
+        input_schema={
+            "type": "object",
+            "properties": {
+                "query": {"type": "string"},
+                "detail_level": {"enum": ["name_only", "with_description", "full"]},
+                "limit": {"type": "integer"},
+                "server": {"type": "string"},
+            },
+            "required": ["query"],
+        },
+        output_schema=_ANY_OBJECT,
+        annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False),
+        _meta={**_META, "anthropic/searchHint": "find tools of all connected MCP servers"},
+    ),
+    Tool(
+        name=EXECUTE,
+        description=(
+            "Run Python in a sandbox; tools are functions: `from servers.github import search_issues`. "
+            "Do loops, joins and filters in one program. Only prints and the last expression come back: print little, "
+            "write large data to files in the working directory."
+        ),
+        input_schema={
+            "type": "object",
+            "properties": {
+                "code": {"type": "string"},
+                "session": {"type": "string", "description": '"new", then the handle returned: keeps variables and files'},
+                "resume": {"type": "string", "description": "id of a run: wait for it, or redo it without repeating its calls"},
+                "background": {"type": "boolean", "description": "return an id at once"},
+                "timeout": {"type": "number"},
+                "budget": {"type": "integer", "description": "tokens returned"},
+            },
+        },
+        output_schema=_ANY_OBJECT,
+        annotations=ToolAnnotations(destructive_hint=True, open_world_hint=True),
+        execution=ToolExecution(task_support="optional"),
+        _meta={**_META, "anthropic/searchHint": "run Python that calls tools of all connected MCP servers"},
+    ),
+)
+
+DIRECT = Tool(
+    name=CALL,
+    description="Call one tool without a program. For a single call with a small answer; otherwise use execute_code.",
+    input_schema={
+        "type": "object",
+        "properties": {
+            "tool": {"type": "string", "description": "server.tool"},
+            "arguments": {"type": "object"},
+            "session": {"type": "string"},
+        },
+        "required": ["tool"],
+    },
+    output_schema=_ANY_OBJECT,
+    annotations=ToolAnnotations(destructive_hint=True, open_world_hint=True),
+    _meta={**_META, "anthropic/searchHint": "call one tool of a connected MCP server"},
+)
+"""Offered with `serve.direct_calls` only."""

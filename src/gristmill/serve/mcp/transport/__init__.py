@@ -1,0 +1,1 @@
+"""The transports of the MCP door: stdio and streamable HTTP."""

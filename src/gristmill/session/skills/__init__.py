@@ -1,0 +1,1 @@
+"""Skills: functions that code saves for later executions."""

@@ -1,0 +1,1 @@
+"""Shortens printed text."""

@@ -1,0 +1,1 @@
+"""OAuth logins, and the stores for their tokens."""

@@ -1,0 +1,1 @@
+"""Servers that speak MCP: connections, tool listings, results and errors."""

@@ -1,0 +1,1 @@
+"""HTTP services that are described by an OpenAPI document."""

@@ -1,0 +1,129 @@
+"""A decision covers the exact calls of its plan, for whoever asked, until it expires, and is made once."""
+
+import pytest
+
+from gristmill.errors import NotFound, Refused
+from gristmill.guard.policy.approvals import Approvals
+from gristmill.model import Plan, PlannedCall
+from tests.unit.guard.conftest import Clock
+
+pytestmark = pytest.mark.anyio
+
+CALLS = tuple(
+    PlannedCall(number=n, tool="files.write", arguments={"path": f"{n}.txt"}, rule="default", hash=f"h{n}") for n in (1, 2, 3)
+)
+
+
+async def _ask(approvals: Approvals, root: str = "e1") -> Plan:
+    return await approvals.open(CALLS, root=root, execution=root, session="s", caller="ann", seconds=60)
+
+
+async def _allowed(approvals: Approvals, *, session: str | None = "s", caller: str = "ann") -> list[int]:
+    return [grant.call.number for grant in await approvals.grants("e1", session=session, caller=caller) if grant.allowed]
+
+
+async def test_a_plan_waits_in_the_inbox_with_its_calls(approvals: Approvals) -> None:
+    plan = await _ask(approvals)
+    (waiting,) = await approvals.list()
+    assert (waiting.id, waiting.standing, waiting.plan.calls) == (plan.id, "pending", CALLS)
+    assert await _allowed(approvals) == []
+
+
+@pytest.mark.parametrize(("approve", "allowed"), [("all", [1, 2, 3]), ("none", []), ([2], [2]), ([3, 1, 3], [1, 3])])
+async def test_all_some_or_none_are_allowed(approvals: Approvals, approve: list[int], allowed: list[int]) -> None:
+    plan = await _ask(approvals)
+    await approvals.decide(plan.id, approve, by="bob")
+    assert await _allowed(approvals) == allowed
+    assert len(await approvals.grants("e1", session="s", caller="ann")) == 3, "a no is a decision too"
+    assert await approvals.list() == ()
+
+
+async def test_a_plan_is_decided_once(approvals: Approvals) -> None:
+    plan = await _ask(approvals)
+    await approvals.decide(plan.id, "none", by="bob")
+    with pytest.raises(Refused):
+        await approvals.decide(plan.id, "all", by="bob")
+    assert await _allowed(approvals) == []
+
+
+async def test_a_decision_is_for_the_session_and_the_caller_that_asked(approvals: Approvals) -> None:
+    plan = await _ask(approvals)
+    await approvals.decide(plan.id, "all", by="bob")
+    assert await _allowed(approvals, caller="eve") == []
+    assert await _allowed(approvals, session=None) == []
+
+
+async def test_nobody_can_decide_about_what_has_expired(approvals: Approvals, clock: Clock) -> None:
+    plan = await _ask(approvals)
+    clock.now += 61
+    assert (await approvals.get(plan.id)).standing == "expired"
+    assert await approvals.list() == ()
+    with pytest.raises(Refused):
+        await approvals.decide(plan.id, "all", by="bob")
+
+
+async def test_a_decision_expires_with_its_plan(approvals: Approvals, clock: Clock) -> None:
+    plan = await _ask(approvals)
+    await approvals.decide(plan.id, "all", by="bob")
+    clock.now += 61
+    assert await _allowed(approvals) == []
+
+
+async def test_a_clock_that_jumps_back_does_not_bring_a_decision_back_for_others(approvals: Approvals, clock: Clock) -> None:
+    plan = await _ask(approvals)
+    await approvals.decide(plan.id, [1], by="bob")
+    clock.now -= 500
+    assert await _allowed(approvals) == [1]
+
+
+async def test_asking_again_withdraws_the_question_before(approvals: Approvals) -> None:
+    first, second = await _ask(approvals), await _ask(approvals)
+    assert [waiting.id for waiting in await approvals.list()] == [second.id]
+    with pytest.raises(Refused):
+        await approvals.decide(first.id, "all", by="bob")
+
+
+async def test_a_number_that_is_not_in_the_plan_is_refused(approvals: Approvals) -> None:
+    plan = await _ask(approvals)
+    with pytest.raises(Refused):
+        await approvals.decide(plan.id, [4], by="bob")
+    assert (await approvals.get(plan.id)).standing == "pending"
+
+
+async def test_an_approval_that_does_not_exist_is_not_found(approvals: Approvals) -> None:
+    with pytest.raises(NotFound):
+        await approvals.decide("ap_none", "all", by="bob")
+
+
+@pytest.mark.requirement("T48")
+async def test_whoever_asks_cannot_decide(approvals: Approvals) -> None:
+    plan = await _ask(approvals)
+    with pytest.raises(Refused) as refused:
+        await approvals.decide(plan.id, "all", by="ann")
+    assert (refused.value.rule, await _allowed(approvals)) == ("approval.self", [])
+
+
+async def test_the_one_user_of_a_local_gateway_asks_and_decides(approvals: Approvals) -> None:
+    plan = await approvals.open(CALLS, root="e1", execution="e1", session=None, caller="local", seconds=60)
+    assert (await approvals.decide(plan.id, "all", by="local")).standing == "approved"
+
+
+async def test_a_tenant_neither_sees_nor_decides_what_another_asks(approvals: Approvals) -> None:
+    plan = await approvals.open(CALLS, root="e1", execution="e1", session="s", caller="ann", tenant="a", seconds=60)
+    assert [await approvals.list(tenant="b"), len(await approvals.list(tenant="a"))] == [(), 1]
+    for attempt in (approvals.get(plan.id, tenant="b"), approvals.decide(plan.id, "all", by="bob", tenant="b")):
+        with pytest.raises(NotFound):
+            await attempt
+    await approvals.decide(plan.id, "all", by="boss", tenant="a")
+    assert await approvals.grants("e1", session="s", caller="ann", tenant="b") == ()
+    assert len(await approvals.grants("e1", session="s", caller="ann", tenant="a")) == 3
+
+
+async def test_the_latest_decision_comes_first_even_when_the_clock_is_set_back(approvals: Approvals, clock: Clock) -> None:
+    first = await _ask(approvals)
+    await approvals.decide(first.id, "all", by="boss")
+    clock.now -= 500
+    second = await _ask(approvals)
+    await approvals.decide(second.id, "none", by="boss")
+    found = await approvals.grants("e1", session="s", caller="ann")
+    assert [grant.approval for grant in found] == [second.id] * 3 + [first.id] * 3

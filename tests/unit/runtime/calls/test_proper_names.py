@@ -1,0 +1,71 @@
+"""Calls get the names that their server knows."""
+
+import asyncio
+
+import pytest
+
+from gristmill.catalog.catalog import Catalog
+from gristmill.errors import ToolFailed, UnknownTool
+from gristmill.model import Json, Tool, ToolCall, ToolResult
+from gristmill.runtime.calls.proper_names import ProperNames
+
+SCHEMA: dict[str, Json] = {"properties": {"limit": {}, "query": {}, "page": {}}, "required": ["query"]}
+CATALOG = Catalog.of([Tool(server="crm", name="find-all", input_schema=SCHEMA)])
+
+
+def sent(tool: str, *positional: Json, **arguments: Json) -> ToolCall:
+    seen: list[ToolCall] = []
+
+    async def proceed(call: ToolCall) -> ToolResult:
+        seen.append(call)
+        return ToolResult(value=None)
+
+    call = ToolCall(id=1, tool=tool, arguments=arguments, positional=positional)
+    asyncio.run(_run(ProperNames(CATALOG.get, _nothing_new), call, proceed))
+    return seen[0]
+
+
+async def _nothing_new(_key: str) -> None:
+    pass
+
+
+async def _run(layer: ProperNames, call: ToolCall, proceed: object) -> None:
+    await layer(call, proceed)  # pyright: ignore[reportArgumentType]
+
+
+def test_required_parameters_come_first_then_the_order_of_the_schema() -> None:
+    call = sent("crm.find-all", "x", 5, page=2)
+    assert (call.arguments, call.positional) == ({"query": "x", "limit": 5, "page": 2}, ())
+
+
+def test_the_python_spelling_becomes_the_servers() -> None:
+    assert sent("crm.find_all", query="x").tool == "crm.find-all"
+
+
+def test_too_many_and_twice_are_explained() -> None:
+    with pytest.raises(ToolFailed, match="at most 3 arguments"):
+        sent("crm.find-all", 1, 2, 3, 4)
+    with pytest.raises(ToolFailed, match="query twice"):
+        sent("crm.find-all", 1, query=2)
+
+
+def test_a_server_that_was_not_listed_yet_is_listed_first() -> None:
+    known: dict[str, Catalog] = {"now": Catalog.of([])}
+    seen: list[str] = []
+
+    async def listed(key: str) -> None:
+        seen.append(key)
+        known["now"] = CATALOG
+
+    async def proceed(call: ToolCall) -> ToolResult:
+        seen.append(call.tool)
+        return ToolResult(value=None)
+
+    layer = ProperNames(lambda key: known["now"].get(key), listed)
+    asyncio.run(_run(layer, ToolCall(id=1, tool="crm.find_all", arguments={}), proceed))
+    assert seen == ["crm.find_all", "crm.find-all"]
+
+
+def test_a_tool_that_nobody_has_does_not_leave() -> None:
+    with pytest.raises(UnknownTool):
+        sent("crm.other", a=1)

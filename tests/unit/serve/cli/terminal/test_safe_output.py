@@ -1,0 +1,18 @@
+"""Nothing from outside steers the terminal."""
+
+import unicodedata
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gristmill.serve.cli.terminal.safe_output import harmless
+
+
+def test_controls_are_shown_not_obeyed() -> None:
+    assert harmless("a\x1b[2J\u202e\ue000\tb\n") == "a\\x1b[2J\\u202e\\ue000\tb\n"
+
+
+@given(st.text())
+def test_no_control_character_passes(text: str) -> None:
+    categories = {unicodedata.category(char) for char in harmless(text) if char not in "\n\t"}
+    assert not categories & {"Cc", "Cf", "Co", "Cs"}

@@ -1,0 +1,36 @@
+"""What doctor says about things that are not well."""
+
+from pathlib import Path
+
+import pytest
+
+from gristmill.config.tree import Config, StoreConfig
+from gristmill.serve.cli.verbs.setup.doctor_checks import look_at_config, look_at_state, remedy
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        ("the environment variable CRM_KEY is not set", "export CRM_KEY=..."),
+        ("the command 'uvx' is not installed or not on PATH", "install it"),
+        ("crm wants a login: run gristmill login crm", "run `gristmill login crm`"),
+        ("crm was not ready within 30 s", "connect_seconds"),
+        ("crm cannot be reached: connection refused", "`url`"),
+        ("a riddle", "by hand"),
+        (None, "--wait"),
+    ],
+)
+def test_every_error_comes_with_something_to_do(error: str | None, words: str) -> None:
+    assert words in remedy(error, 30)
+
+
+def test_a_configuration_that_cannot_be_used_is_a_finding(tmp_path: Path) -> None:
+    (tmp_path / "gristmill.toml").write_text("[sandbx]\n")
+    finding, settings = look_at_config(tmp_path / "gristmill.toml")
+    assert (finding.ok, settings, "did you mean sandbox" in finding.seen) == (False, None, True)
+
+
+def test_a_state_folder_that_cannot_be_made_is_a_finding(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    finding = look_at_state(Config(store=StoreConfig(path=tmp_path / "file" / "state")))
+    assert (finding.ok, "[store]" in (finding.fix or "")) == (False, True)
