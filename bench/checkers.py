@@ -18,9 +18,9 @@ from typing import Any
 
 from gristmill.catalog.catalog import Catalog
 from gristmill.catalog.modules.module_files import write_stubs
-from gristmill.catalog.python_names import python_names
+from gristmill.catalog.python_names import make_python_names
 from gristmill.guard.program.check_program import check_program
-from gristmill.guard.program.known_tools import Known, KnownServer
+from gristmill.guard.program.known_tools import KnownServer, KnownTools
 from gristmill.model import Tool
 
 ROUNDS = 50
@@ -149,15 +149,15 @@ def main() -> None:
     options.add_argument("--ty")
     options.add_argument("--pyrefly")
     chosen = options.parse_args()
-    catalog = Catalog.of(TOOLS)
+    catalog = Catalog.from_tools(TOOLS)
     servers = tuple(
-        KnownServer(name=name, module=module, tools={catalog.functions[tool.key]: tool for tool in catalog.of_server(name)})
+        KnownServer(name=name, module=module, tools={catalog.functions[tool.key]: tool for tool in catalog.tools_of_server(name)})
         for name, module in catalog.modules.items()
     )
-    known = Known(
+    known = KnownTools(
         servers=servers,
         importable=frozenset(sys.stdlib_module_names),
-        argument_names=lambda names: python_names(names, "argument"),
+        argument_names=lambda names: make_python_names(names, "argument"),
     )
     median, answer = timed(lambda number: check_program(PROGRAM.replace("NUMBER", str(number)), known))
     print(f"own pass: {median:.2f} ms, {answer}")

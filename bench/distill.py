@@ -104,16 +104,16 @@ def _embed_pieces(model: Path, count: int) -> Any:
 def _split(texts: list[str], pieces: list[str]) -> list[list[int]]:
     """The texts as search itself would read them."""
     sys.path.insert(0, str(ROOT / "src"))
-    from gristmill.catalog.search.search_terms import words
+    from gristmill.catalog.search.search_terms import split_words
     from gristmill.catalog.search.word_vectors import split_word
 
     number = {piece: i for i, piece in enumerate(pieces)}
     known: dict[str, tuple[int, ...]] = {}
     for text in texts:
-        for word in words(text):
+        for word in split_words(text):
             if word not in known:
                 known[word] = split_word(number, word)
-    return [[piece for word in words(text) for piece in known[word]] for text in texts]
+    return [[piece for word in split_words(text) for piece in known[word]] for text in texts]
 
 
 def _fit(read: list[list[int]], teacher: Any, alone: Any) -> Any:

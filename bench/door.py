@@ -24,8 +24,8 @@ from mcp import Client, StdioServerParameters
 from bench import machine
 from gristmill import Config, Runtime
 from gristmill.config.tree import SandboxConfig, StoreConfig
-from gristmill.serve.mcp.get_runtime import opened
-from gristmill.serve.mcp.mcp_door import Door
+from gristmill.serve.mcp.get_runtime import wrap_runtime
+from gristmill.serve.mcp.mcp_door import McpDoor
 from gristmill.serve.mcp.mcp_server import build_server
 
 HERE = Path(__file__).parent
@@ -95,7 +95,7 @@ async def in_memory(count: int, folder: Path) -> dict[str, dict[str, list[float]
     )
     ours: dict[str, list[float]] = {name: [] for name in OURS}
     async with Runtime.open(config, tools={"bench.echo": echo}) as runtime:
-        door = Door(hall=opened(runtime), instructions="")
+        door = McpDoor(hall=wrap_runtime(runtime), instructions="")
         async with Client(build_server(door), mode="legacy") as client:
             await client.list_tools()
             for number in range(WARM_UP + count):

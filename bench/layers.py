@@ -14,9 +14,11 @@ import statistics
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, cast
+
+from msgspec.structs import replace
 
 from bench.machine import describe
 from gristmill.config.tree import Config
@@ -24,7 +26,7 @@ from gristmill.model import Execution, ToolCall
 from gristmill.runtime.rooms import Rooms
 from gristmill.runtime.runtime import Runtime
 from gristmill.testing import FakePool, fake_runtime
-from gristmill.upstream.python_functions import Inproc
+from gristmill.upstream.python_functions import PythonFunctions
 
 OUT = Path(__file__).parent / "out" / "layers.json"
 CODE = "6 * 7"
@@ -100,11 +102,11 @@ async def calls(folder: Path, kind: str, mode: str, *, rounds: int, batch: int) 
 
 async def through(rooms: Rooms, kind: str) -> tuple[Work, Work]:
     """A call of one long run with all layers, and without. A write is on disk before it leaves; a read need not be."""
-    crm = cast("Inproc", rooms.upstreams["crm"])
+    crm = cast("PythonFunctions", rooms.upstreams["crm"])
     hints = {"readOnlyHint": kind == "read"}
     crm._tools = tuple(replace(tool, annotations=hints) for tool in crm.tools)  # pyright: ignore[reportPrivateUsage]
-    run = await rooms.desk.take_in(Execution(id="bench", code=CODE))
-    handler = rooms.broker.handler(run, rooms.recorder.execution(run))
+    run = await rooms.intake.begin_run(Execution(id="bench", code=CODE))
+    handler = rooms.broker.handler(run, rooms.recorder.open_execution(run))
     numbers = iter(range(1, 10_000_000))
 
     def call() -> ToolCall:
@@ -116,18 +118,18 @@ async def through(rooms: Rooms, kind: str) -> tuple[Work, Work]:
 
 async def executions(folder: Path, *, rounds: int, batch: int) -> Figure:
     """A small program in the real sandbox through the hall, against the sandbox alone."""
-    from gristmill.events import ignore
-    from gristmill.sandbox.base import Job
+    from gristmill.events import ignore_event
+    from gristmill.sandbox.base import SandboxJob
 
     async with Runtime.open(settings(folder, "full"), tools={"crm.find": find}) as runtime:
         rooms = runtime._rooms  # pyright: ignore[reportPrivateUsage]
-        limits, modules = rooms.config.sandbox.limits.values(), await rooms.library.modules()
+        limits, modules = rooms.config.sandbox.limits.to_limits(), await rooms.library.write_modules()
         numbers = iter(range(1, 10_000_000))
 
         async def bare() -> None:
-            job = Job(execution=f"bare{next(numbers)}", code=CODE, limits=limits, modules=modules)
+            job = SandboxJob(execution=f"bare{next(numbers)}", code=CODE, limits=limits, modules=modules)
             async with rooms.pool.lease(limits) as sandbox:
-                await sandbox.run(job, rooms.upstreams, ignore)
+                await sandbox.run(job, rooms.upstreams, ignore_event)
 
         async def whole() -> None:
             await runtime.execute(CODE)

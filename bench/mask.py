@@ -17,9 +17,9 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench.machine import commit, describe
-from gristmill.guard.mask.detector import Detector, Findings
+from gristmill.guard.mask.detector import DetectionTargets, Detector
 from gristmill.guard.mask.redactor import Redactor
-from gristmill.guard.mask.vault import Vault
+from gristmill.guard.mask.vault import MaskVault
 from gristmill.model import Json
 
 TARGET_MB_S = 20.0
@@ -118,22 +118,22 @@ def measure() -> dict[str, Any]:
     return {"target_mb_s": TARGET_MB_S, "rates": figures, "hostile": {name: _hostile(piece) for name, piece in HOSTILE.items()}}
 
 
-_CUSTOM = Findings(
+_CUSTOM = DetectionTargets(
     patterns={"employee": r"\bEMP-\d{6}\b", "case": r"\bC[A-Z]\d{4}\b"},
     names=tuple(f"Person Number{number}" for number in range(1_000)),
 )
 
 
-def _figure(value: Json, wanted: Findings | None = None) -> dict[str, float]:
-    detector = Detector(wanted or Findings())
+def _figure(value: Json, wanted: DetectionTargets | None = None) -> dict[str, float]:
+    detector = Detector(wanted or DetectionTargets())
     text = value if isinstance(value, str) else json.dumps(value)
     # A fresh vault each time: every value is new, as on the first result of a session.
-    seconds = best(lambda: Redactor(Vault(b"k" * 32), detector).mask(value))
+    seconds = best(lambda: Redactor(MaskVault(b"k" * 32), detector).mask(value))
     return _rate(text, seconds)
 
 
 def _unmask_figure(value: Json) -> dict[str, float]:
-    redactor = Redactor(Vault(b"k" * 32), Detector())
+    redactor = Redactor(MaskVault(b"k" * 32), Detector())
     masked = redactor.mask(value)
     return _rate(json.dumps(value), best(lambda: redactor.unmask(masked)))
 
@@ -160,7 +160,7 @@ def _once(detector: Detector, text: str) -> float:
     times: list[float] = []
     for _ in range(2):
         started = time.process_time()
-        Redactor(Vault(b"k" * 32), detector).mask_text(text)
+        Redactor(MaskVault(b"k" * 32), detector).mask_text(text)
         times.append(time.process_time() - started)
     return min(times)
 

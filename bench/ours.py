@@ -23,11 +23,11 @@ from gristmill import Config, Outcome, Runtime
 from gristmill.config.sections.mask_section import MaskConfig
 from gristmill.config.sections.shaping_section import ShapingConfig
 from gristmill.config.tree import SandboxConfig, StoreConfig
-from gristmill.events import ignore
+from gristmill.events import ignore_event
 from gristmill.model import Report, ToolCall, ToolResult
 from gristmill.runtime.build import open_rooms
 from gristmill.runtime.rooms import Rooms
-from gristmill.sandbox.base import Job
+from gristmill.sandbox.base import SandboxJob
 from gristmill.sandbox.pool.jail_pool import LinuxPool
 
 PRINT = "print(1+1)"
@@ -79,7 +79,7 @@ class Opened:
 
     async def filled(self) -> None:
         """As a server is between two requests."""
-        await self.pool.filled()
+        await self.pool.wait_until_filled()
         await asyncio.sleep(PAUSE)
 
     def waiting(self) -> list[int]:
@@ -92,13 +92,15 @@ class Opened:
 
     async def bare(self, code: str, session: str | None = None) -> Report:
         """In the sandbox alone; its tools are functions of this process."""
-        limits = self.rooms.config.sandbox.limits.values()
-        job = Job(execution=session or "fresh", code=code, limits=limits, session=session, modules=self.modules)
+        limits = self.rooms.config.sandbox.limits.to_limits()
+        job = SandboxJob(execution=session or "fresh", code=code, limits=limits, session=session, modules=self.modules)
         if session is None:
             async with self.pool.lease(limits) as sandbox:
-                return _right(await sandbox.run(job, _host_function, ignore))
-        async with self.rooms.kept.use(session, limits, lambda: self.rooms.keeping.workspaces.of(session)) as sandbox:
-            return _right(await sandbox.run(job, _host_function, ignore))
+                return _right(await sandbox.run(job, _host_function, ignore_event))
+        async with self.rooms.interpreters.use(
+            session, limits, lambda: self.rooms.session_stores.workspaces.make_folder(session)
+        ) as lent:
+            return _right(await lent.sandbox.run(job, _host_function, ignore_event))
 
 
 def _right(ended: Ended) -> Ended:
@@ -126,8 +128,8 @@ async def opened(
         )
         async with open_rooms(config, tools if tools is not None else toolset.TOOLS) as rooms:
             assert isinstance(rooms.pool, LinuxPool)
-            await rooms.pool.filled()
-            yield Opened(runtime=Runtime(rooms), rooms=rooms, pool=rooms.pool, modules=await rooms.library.modules())
+            await rooms.pool.wait_until_filled()
+            yield Opened(runtime=Runtime(rooms), rooms=rooms, pool=rooms.pool, modules=await rooms.library.write_modules())
 
 
 async def timed(

@@ -20,8 +20,8 @@ from typing import Any
 from bench import memory
 from bench.ours import CALLS, PRINT, Opened, opened
 from gristmill.sandbox.pool.jail_pool import LinuxPool
-from gristmill.sandbox.pool.template_process import Template
-from gristmill.sandbox.run.frames import Link
+from gristmill.sandbox.pool.template_process import TemplateProcess
+from gristmill.sandbox.run.frames import GuestLink
 from gristmill.sandbox.run.jail import Jail
 
 GUEST_CLOCK = "import time\ntime.perf_counter()"
@@ -93,16 +93,16 @@ SPAWN_STAGES = (
 
 def _watch_run(marks: Marks) -> None:
     watch(LinuxPool, "_take_warm", marks, after="leased")
-    watch(Link, "send", marks, after="sent")
-    watch(Link, "_readable", marks, before="first byte")
+    watch(GuestLink, "send", marks, after="sent")
+    watch(GuestLink, "_readable", marks, before="first byte")
     watch(Jail, "on_message", marks, after="done")
     watch(Jail, "_report", marks, after="reported")
-    watch(LinuxPool, "_bury", marks, after="buried")
+    watch(LinuxPool, "_release_jail", marks, after="buried")
 
 
 def _watch_spawn(marks: Marks) -> None:
-    watch(Template, "_send", marks, after="ordered")
-    watch(Template, "spawn", marks, after="spawned")
+    watch(TemplateProcess, "_send", marks, after="ordered")
+    watch(TemplateProcess, "spawn", marks, after="spawned")
     watch(LinuxPool, "_fork", marks, after="admitted")
     watch(LinuxPool, "_spawn", marks, after="ready")
 

@@ -25,11 +25,11 @@ from examples.three_ways.servers import compact, definition
 from bench import machine
 from gristmill.config.tree import Config
 from gristmill.runtime.runtime import Runtime
-from gristmill.serve.mcp.tools.known_servers import known_servers
-from gristmill.serve.mcp.tools.outcome_result import to_text
-from gristmill.serve.mcp.tools.server_instructions import instructions
+from gristmill.serve.mcp.tools.known_servers import list_known_servers
+from gristmill.serve.mcp.tools.outcome_result import render_text
+from gristmill.serve.mcp.tools.server_instructions import write_instructions
 from gristmill.serve.mcp.tools.tool_surface import EXECUTE, SEARCH
-from gristmill.shaping.token_counter import token_counter
+from gristmill.shaping.token_counter import load_token_counter
 
 FILE = Path(__file__).parent / "out" / "recorded.json"
 SERVER = Path(__file__).with_name("recorded_server.py")
@@ -71,7 +71,7 @@ class Environment:
 
     async def ours(self, task: str, calls: Sequence[Turn], programs: Sequence[Turn]) -> tuple[Cost, int]:
         """Programs in a session; the number of turns that printed what they must."""
-        talk = Conversation(self.count, *surface(), instructions(await known_servers(self._runtime)))
+        talk = Conversation(self.count, *surface(), write_instructions(await list_known_servers(self._runtime)))
         known, right = set[str](), 0
         for turn, program in zip(calls, programs, strict=True):
             talk.hear(turn["user"])
@@ -79,7 +79,7 @@ class Environment:
                 talk.answer(said, *texts)
             outcome = await self._runtime.execute(program["code"], session=task)
             right += outcome.output == program["expect"] or outcome.truncated or bool(outcome.left_out)
-            talk.answer(compact({"name": EXECUTE, "input": {"code": program["code"], "session": task}}), to_text(outcome))
+            talk.answer(compact({"name": EXECUTE, "input": {"code": program["code"], "session": task}}), render_text(outcome))
             talk.answer(program["expect"])
         await self._runtime.drop_session(task)
         return talk.cost(), right
@@ -104,7 +104,7 @@ class Environment:
 
 async def measure(folder: Path, name: str) -> dict[str, Any]:
     """One environment, all its tasks."""
-    count = token_counter()
+    count = load_token_counter()
     assert count is not None
     with tempfile.TemporaryDirectory(prefix="gristmill-recorded-") as state:
         Path(state).chmod(0o755)  # code runs as another user when we are root

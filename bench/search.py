@@ -20,7 +20,7 @@ from environments import OUT, ROOT, python_with
 from retrieval import SETS, RetrievalSet, bench_folder, load_set, score
 from search_cost import as_tools, measure_cost
 
-from gristmill.catalog.search.tool_index import Index
+from gristmill.catalog.search.tool_index import ToolIndex
 
 OURS = "Gristmill"
 BASELINES = (
@@ -66,7 +66,7 @@ def main() -> None:
 def our_rankings(data: RetrievalSet) -> list[list[int]]:
     """The first ten tools for every question, by the search that ships."""
     tools = as_tools(data)
-    index = Index.build(tools)
+    index = ToolIndex.build(tools)
     position = {id(tool): i for i, tool in enumerate(tools)}
     return [[position[id(hit.tool)] for hit in index.search(query, 10)] for query in data.queries]
 

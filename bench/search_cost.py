@@ -8,13 +8,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
 from retrieval import SETS, RetrievalSet, load_set
 
-from gristmill.catalog.search.tool_index import Index
+from gristmill.catalog.search.tool_index import ToolIndex
 from gristmill.model import Tool
 
 SIZES = (3_265, 50_000)
@@ -49,7 +49,7 @@ def cost_at(size: int) -> dict[str, float]:
     random.Random(0).shuffle(queries)
     before = _resident_mb()
     started = time.perf_counter()
-    index = Index.build(tools)
+    index = ToolIndex.build(tools)
     build = time.perf_counter() - started
     index.search("warm", 5)
     memory = _resident_mb() - before
@@ -70,7 +70,7 @@ def _catalogue(tools: list[Tool], size: int) -> list[Tool]:
     return [replace(tool, server=f"{tool.server} {copy}") if copy else tool for copy in copies for tool in tools][:size]
 
 
-def _ask(index: Index, queries: Sequence[str]) -> list[float]:
+def _ask(index: ToolIndex, queries: Sequence[str]) -> list[float]:
     times: list[float] = []
     for query in queries:
         started = time.perf_counter()
@@ -79,14 +79,14 @@ def _ask(index: Index, queries: Sequence[str]) -> list[float]:
     return sorted(times)
 
 
-def _load_ms(index: Index, tools: Sequence[Tool]) -> float:
+def _load_ms(index: ToolIndex, tools: Sequence[Tool]) -> float:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "index.bin"
         index.save(path)
         times: list[float] = []
         for _ in range(ROUNDS):
             started = time.perf_counter()
-            assert Index.load(path, tools) is not None
+            assert ToolIndex.load(path, tools) is not None
             times.append((time.perf_counter() - started) * 1e3)
     return min(times)
 

@@ -12,9 +12,9 @@ from typing import Any
 
 from bench import machine
 from gristmill.model import Budget, Report, Strategy
-from gristmill.shaping.shape_report import shape
-from gristmill.shaping.token_fit import count
-from gristmill.shaping.values.compact_json import as_text, encode
+from gristmill.shaping.shape_report import shape_report
+from gristmill.shaping.token_fit import count_tokens
+from gristmill.shaping.values.compact_json import encode_json, encode_json_text
 
 FILE = Path(__file__).parent / "out" / "shaping.json"
 SMALL = Report(status="ok", output="3 customers\n", result={"total": 3, "names": ["Ann", "Bob", "Eve"], "sum": 12.5})
@@ -26,23 +26,23 @@ STRATEGIES: tuple[Strategy, ...] = ("summarize", "head_tail", "sample", "schema_
 def measure() -> dict[str, Any]:
     """All figures, with where they were made."""
     rows = _rows()
-    encoded = encode(rows) or b""
+    encoded = encode_json(rows) or b""
     loads = _median(lambda: json.loads(encoded), LARGE_RUNS)
     report = Report(status="ok", result=rows)
-    shape(report, budget=Budget(), spill=_keep)  # loads the tokenizer
+    shape_report(report, budget=Budget(), spill=_keep)  # loads the tokenizer
     seconds = {
-        strategy: _median(lambda chosen=strategy: shape(report, budget=Budget(), strategy=chosen, spill=_keep), LARGE_RUNS)
+        strategy: _median(lambda chosen=strategy: shape_report(report, budget=Budget(), strategy=chosen, spill=_keep), LARGE_RUNS)
         for strategy in STRATEGIES
     }
     text = "\n".join(f"{row['at']} {row['name']} paid {row['total']}" for row in rows)[:1_000_000]
     printed = Report(status="ok", output=text)
-    returned = count(as_text(shape(report, budget=Budget(), spill=_keep).result))
+    returned = count_tokens(encode_json_text(shape_report(report, budget=Budget(), spill=_keep).result))
     return {
         "command": "python -m bench.shaping",
         "clock": "CPU seconds, median: it is one thread, and a busy machine does not change them much",
         "commit": machine.commit(),
         "machine": machine.describe(),
-        "small_us": round(_median(lambda: shape(SMALL, budget=Budget(), spill=_keep), SMALL_RUNS) * 1e6, 2),
+        "small_us": round(_median(lambda: shape_report(SMALL, budget=Budget(), spill=_keep), SMALL_RUNS) * 1e6, 2),
         "large": {
             "bytes": len(encoded),
             "rows": len(rows),
@@ -51,7 +51,7 @@ def measure() -> dict[str, Any]:
             "shape_s": {strategy: round(taken, 3) for strategy, taken in seconds.items()},
             "ratio_to_json_loads": {strategy: round(taken / loads, 2) for strategy, taken in seconds.items()},
         },
-        "printed_1_mb_s": round(_median(lambda: shape(printed, budget=Budget(), spill=_keep), LARGE_RUNS), 3),
+        "printed_1_mb_s": round(_median(lambda: shape_report(printed, budget=Budget(), spill=_keep), LARGE_RUNS), 3),
     }
 
 
@@ -60,7 +60,7 @@ def _rows() -> list[dict[str, Any]]:
         at = f"2026-{number % 12 + 1:02}-{number % 28 + 1:02}"
         return {"id": number, "name": f"customer {number}", "at": at, "total": number * 1.25, "note": "called back later"}
 
-    size = len(encode(row(100_000)) or b"") + 1
+    size = len(encode_json(row(100_000)) or b"") + 1
     return [row(number) for number in range(LARGE_BYTES // size)]
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import machine, memory, wire
-from gristmill.sandbox.linux import cgroups
+from gristmill.sandbox.linux import cgroups, group_folders
 
 OUT = Path(__file__).parent / "out" / "small.json"
 SETTINGS = machine.ROOT / "deploy" / "small.toml"
@@ -31,9 +31,9 @@ START_SECONDS, STOP_SECONDS = 120.0, 60.0
 
 
 @contextmanager
-def limited(megabytes: int, cores: float) -> Generator[cgroups.Hierarchy]:
+def limited(megabytes: int, cores: float) -> Generator[cgroups.CgroupHierarchy]:
     """A control group with these limits, gone afterwards."""
-    group = cgroups.prepare(f"gristmill-small-{os.getpid()}")
+    group = cgroups.prepare_hierarchy(f"gristmill-small-{os.getpid()}")
     if group.version == "none":
         raise SystemExit(f"no control group can be made here: {group.reason}")
     files = {"memory.limit_in_bytes": str(megabytes * MB)} if group.version == "v1" else {"memory.max": str(megabytes * MB)}
@@ -49,12 +49,12 @@ def limited(megabytes: int, cores: float) -> Generator[cgroups.Hierarchy]:
         yield group
     finally:
         for _ in range(100):
-            if cgroups.remove_trees(group.unique()):
+            if group_folders.remove_group_trees(group.unique_folders()):
                 break
             time.sleep(0.05)
 
 
-def start(group: cgroups.Hierarchy, folder: Path, settings: Path) -> tuple[subprocess.Popen[str], str]:
+def start(group: cgroups.CgroupHierarchy, folder: Path, settings: Path) -> tuple[subprocess.Popen[str], str]:
     """The service within the group, and its address."""
     entering = "".join(f"echo $$ > '{place}/cgroup.procs'; " for place in entries(group))
     service = [sys.executable, "-m", "gristmill", "serve", "--http", "--port", "0", "--config", str(settings)]
@@ -74,11 +74,11 @@ def start(group: cgroups.Hierarchy, folder: Path, settings: Path) -> tuple[subpr
     return process, first.split()[-1]
 
 
-def entries(group: cgroups.Hierarchy) -> list[str]:
+def entries(group: cgroups.CgroupHierarchy) -> list[str]:
     """Where a process enters: in version 2 only a leaf may hold processes, and the service makes its own beside it."""
     if group.version == "v1":
-        return group.unique()
-    (folder,) = group.unique()
+        return group.unique_folders()
+    (folder,) = group.unique_folders()
     Path(folder, "cgroup.subtree_control").write_text("-memory -pids -cpu", encoding="ascii")
     return [folder]
 
@@ -101,7 +101,7 @@ async def ask(url: str, times: int, askers: int) -> list[float]:
     return took
 
 
-def held(group: cgroups.Hierarchy, pid: int) -> dict[str, Any]:
+def held(group: cgroups.CgroupHierarchy, pid: int) -> dict[str, Any]:
     """What the kernel counts now: anonymous memory, files in memory, the most at any time, and who of us holds it."""
     folder = Path(group.folders["memory"])
     fields = dict(line.split() for line in (folder / "memory.stat").read_text(encoding="ascii").splitlines())

@@ -25,7 +25,7 @@ from examples.three_ways.measure import Idle, Measured, open_app, saving, total
 
 from bench import machine
 from bench.idle import load_idle
-from gristmill.shaping.token_counter import token_counter
+from gristmill.shaping.token_counter import load_token_counter
 
 FILE = Path(__file__).parent / "out" / "tokens.json"
 BARS = {"chat": 2_000, "sync": 3_000, "report": 5_000}
@@ -56,7 +56,7 @@ def report(found: Sequence[Measured], idle: Idle | None) -> dict[str, Any]:
         "vocabulary": "o200k_base",
         "commit": machine.commit(),
         "idle_tools": len(idle.definitions) if idle else 0,
-        "idle_tokens": sum(map(token_counter() or len, idle.definitions.values())) if idle else 0,
+        "idle_tokens": sum(map(load_token_counter() or len, idle.definitions.values())) if idle else 0,
         "tasks": [_row(each) for each in found],
         "total": {way: asdict(total([getattr(each, way) for each in found])) for way in ("direct", "searched", "ours")},
         "saving": {

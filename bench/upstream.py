@@ -29,7 +29,7 @@ from gristmill.config.sections.servers_section import ServerConfig
 from gristmill.config.tree import Config, StoreConfig
 from gristmill.model import Execution, ToolCall
 from gristmill.runtime.build import open_rooms
-from gristmill.upstream.open_upstreams import World, open_upstreams
+from gristmill.upstream.open_upstreams import Surroundings, open_upstreams
 
 HERE = Path(__file__).parent
 ROWS = 10_000
@@ -87,7 +87,7 @@ async def direct(target: Any) -> AsyncGenerator[Call]:
 @asynccontextmanager
 async def upstream(config: ServerConfig) -> AsyncGenerator[Call]:
     """Our connection, without the gateway around it."""
-    async with open_upstreams({"s": config}, World(environ=os.environ)) as upstreams:
+    async with open_upstreams({"s": config}, Surroundings(environ=os.environ)) as upstreams:
 
         async def call(tool: str, arguments: dict[str, Any]) -> Any:
             return await upstreams(ToolCall(id=1, tool=f"s.{tool}", arguments=arguments))
@@ -103,8 +103,8 @@ async def gateway(config: ServerConfig) -> AsyncGenerator[Call]:
             store=StoreConfig(path=Path(name)), servers={"s": config}, policy=PolicyConfig(allow=("s.*",)), quota=NO_LIMITS
         )
         async with open_rooms(settings, {}) as rooms:
-            run = await rooms.desk.take_in(Execution(id="bench", code=""))
-            handler, numbers = rooms.broker.handler(run, rooms.recorder.execution(run)), count(1)
+            run = await rooms.intake.begin_run(Execution(id="bench", code=""))
+            handler, numbers = rooms.broker.handler(run, rooms.recorder.open_execution(run)), count(1)
 
             async def call(tool: str, arguments: dict[str, Any]) -> Any:
                 return await handler(ToolCall(id=next(numbers), tool=f"s.{tool}", arguments=arguments, execution="bench"))

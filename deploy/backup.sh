@@ -56,7 +56,7 @@ fi
 # Files of sessions and what servers have told; not what is made anew at each start. Programs go on writing meanwhile: with 1 tar says
 # that files changed or went away under its hands, and which.
 status=0
-LC_ALL=C tar -C "$state" --exclude=./gristmill.db --exclude='./gristmill.db-*' --exclude=./ledger.key --exclude=./audit.counter \
+LC_ALL=C tar -C "$state" --exclude=./gristmill.db --exclude='./gristmill.db[-.]*' --exclude=./ledger.key --exclude=./audit.counter \
     --exclude=./scratch --exclude=./catalog -czf "$target/files.tar.gz" . 2> "$target/in-motion" || status=$?
 if [ -s "$target/in-motion" ]; then cat "$target/in-motion" >&2; else rm "$target/in-motion"; fi
 [ "$status" -le 1 ] || refuse "the files of $state cannot be copied"

@@ -18,6 +18,14 @@ settings.register_profile("gristmill", deadline=None)
 settings.load_profile("gristmill")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_state_folder(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
+    """Gives the tests a default state folder of their own: the user's may hold the records of another version."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state-home")))
+        yield
+
+
 async def slow(number: int = 0) -> dict[str, Any]:
     """Answers only when three calls are waiting: proof that they are under way at the same time."""
     _waiting.append(number)

@@ -37,6 +37,9 @@ LEFT_OUT = (
     "kubernetes_validate",
     "grafana_foundation_sdk",
     "schemathesis",
+    "material",
+    "mkdocs",
+    "babel",
     "pip",
     "setuptools",
 )

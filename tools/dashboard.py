@@ -46,6 +46,7 @@ ROWS: dict[str, tuple[Panel, ...]] = {
               queries=(('sum(sandbox_pool_children{state="busy"}) / sum(sandbox_pool_size{kind="concurrency"})', "now"),)),
         Panel(title="Tokens saved since the start", unit="short", is_number=True,
               queries=(("sum(code_execution_token_savings)", "now"),)),
+        Panel(title="Clocks that agree", unit="percentunit", is_number=True, queries=(("avg(clock_trusted)", "now"),)),
     ),
     "Executions": (
         Panel(title="By how they ended", unit="ops", stacked=True,

@@ -10,7 +10,7 @@ import typer
 
 import gristmill
 from gristmill import errors, events
-from gristmill.config.sections.base import Section, sentences
+from gristmill.config.sections.base import Section, read_field_sentences
 from gristmill.config.sections.policy_section import RuleConfig
 from gristmill.config.sections.quota_section import ServerQuota
 from gristmill.config.sections.servers_section import ServerConfig
@@ -19,7 +19,7 @@ from gristmill.ledger.metrics import METRICS
 from gristmill.model import Outcome
 from gristmill.serve.cli.app import app
 from gristmill.serve.http.app import build_app
-from gristmill.serve.http.describe_api import operations, shapes
+from gristmill.serve.http.describe_api import list_operations, list_shapes
 from gristmill.serve.http.http_door import open_door
 from gristmill.serve.problem_codes import EXIT_CODES, HTTP_STATUSES, STATUS_EXIT_CODES
 
@@ -43,7 +43,7 @@ def config_page() -> str:
 def _section(section: type[Section], path: str) -> list[str]:
     lines: list[str] = []
     nested: list[str] = []
-    says = sentences(section)
+    says = read_field_sentences(section)
     for name, field in section.model_fields.items():
         if isinstance(field.annotation, type) and issubclass(field.annotation, Section):
             nested += ["", f"## `[{path}{name}]`", "", says[name], "", *_section(field.annotation, f"{path}{name}.")]
@@ -84,8 +84,7 @@ def events_page() -> str:
         kind for kind in vars(events).values() if getattr(kind, "__module__", "") == events.__name__ and isinstance(kind, type)
     ]
     rows = [
-        f"| `{kind.__name__}` | {', '.join(f'`{name}`' for name in kind.__dataclass_fields__)} | {_first(kind)} |"
-        for kind in kinds
+        f"| `{kind.__name__}` | {', '.join(f'`{name}`' for name in kind.__struct_fields__)} | {_first(kind)} |" for kind in kinds
     ]
     return "\n".join(["# Events", "", "| event | fields | meaning |", "|---|---|---|", *rows, ""])
 
@@ -96,13 +95,13 @@ def http_page() -> str:
     openapi = build_app(open_door(runtime)).openapi()
     lines = ["# HTTP", "", "From the service's own `/openapi.json`. Any other status than those named is a problem: "]
     lines[-1] += "`application/problem+json` with `code` and `message`."
-    for one in operations(openapi):
+    for one in list_operations(openapi):
         taken = [f"`{each.name}` ({', '.join(filter(None, (each.place, each.kind)))})" for each in one.takes]
         answers = ", ".join(" ".join(filter(None, answer)) for answer in one.answers)
         lines += ["", f"## `{one.method} {one.path}`", "", one.about, ""]
         lines += [*([f"Takes {', '.join(taken)}.", ""] if taken else []), f"Answers {answers}."]
     lines += ["", "## `WebSocket /ws`", "", "Executions and their events over one connection; see the guide.", "", "# Shapes"]
-    for shape in shapes(openapi):
+    for shape in list_shapes(openapi):
         lines += ["", f"## `{shape.name}`", "", shape.about, ""]
         lines += [f"- `{each.name}` ({each.kind})" + (f": {each.about}" if each.about else "") for each in shape.fields]
     return "\n".join(lines) + "\n"
@@ -137,8 +136,13 @@ def cli_page() -> str:
     for path, command in _commands(typer.main.get_command(app), ()):
         lines += [f"## `gristmill {' '.join(path)}`", "", inspect.cleandoc(command.help or ""), ""]
         for parameter in command.params:
-            if parameter.param_type_name == "option" and parameter.name != "help" and not parameter.hidden:
-                lines.append(f"- `{' '.join(parameter.opts)}`: {parameter.help}")
+            if parameter.name != "help" and not parameter.hidden:
+                name = (
+                    " ".join(parameter.opts)
+                    if parameter.param_type_name == "option"
+                    else parameter.metavar or parameter.name.upper()
+                )
+                lines.append(f"- `{name}`: {parameter.help}")
         lines.append("")
     return "\n".join(lines)
 
@@ -146,7 +150,10 @@ def cli_page() -> str:
 def _commands(group: Any, path: tuple[str, ...]) -> list[tuple[tuple[str, ...], Any]]:
     found: list[tuple[tuple[str, ...], Any]] = []
     for name, command in group.commands.items():
-        found += _commands(command, (*path, name)) if hasattr(command, "commands") else [((*path, name), command)]
+        is_group = hasattr(command, "commands")
+        if not is_group or command.invoke_without_command:
+            found.append(((*path, name), command))
+        found += _commands(command, (*path, name)) if is_group else []
     return found
 
 

@@ -12,8 +12,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from gristmill.catalog.search.search_terms import terms
-from gristmill.catalog.search.word_vectors import shipped
+from gristmill.catalog.search.search_terms import extract_terms
+from gristmill.catalog.search.word_vectors import load_shipped_vectors
 
 Floats = NDArray[np.float32]
 
@@ -27,7 +27,7 @@ def to_vectors(products: Sequence[Mapping[str, Any]]) -> list[str]:
     """One vector per product, as it is stored: text, which every database keeps alike."""
     names = [str(product["name"]).removeprefix(str(product["brand"])) for product in products]
     descriptions, categories = ([str(product[field]) for product in products] for field in ("description", "category"))
-    embed = shipped().embed
+    embed = load_shipped_vectors().embed
     mixed = embed(names) + np.float32(DESCRIPTION) * embed(descriptions) + np.float32(CATEGORY) * embed(categories)
     mixed /= np.maximum(np.linalg.norm(mixed, axis=1, keepdims=True), 1e-9)
     return [b64encode(row.astype(np.float16).tobytes()).decode() for row in mixed]
@@ -46,7 +46,7 @@ class Index:
         rows = [np.frombuffer(b64decode(vector), np.float16) for vector in vectors]
         held: dict[str, list[int]] = defaultdict(list)
         for place, text in enumerate(texts):
-            for term in set(terms(text)):
+            for term in set(extract_terms(text)):
                 held[term].append(place)
         most = float(np.log1p(len(texts)))
         words = {term: (np.array(places), float(np.log1p(len(texts) / len(places))) / most) for term, places in held.items()}
@@ -56,8 +56,8 @@ class Index:
         """How well each product fits: by meaning, and by the words it shares, the rarer the more. Zero without an opinion."""
         if not len(self.vectors):
             return np.zeros(0, np.float32)
-        scores = self.vectors @ shipped().embed([query])[0].astype(np.float32)
-        asked = dict.fromkeys(terms(query))
+        scores = self.vectors @ load_shipped_vectors().embed([query])[0].astype(np.float32)
+        asked = dict.fromkeys(extract_terms(query))
         for term in asked:
             places, worth = self.words.get(term, (np.zeros(0, np.int64), 0.0))
             scores[places] += np.float32(WORDS * worth / len(asked))

@@ -124,7 +124,7 @@ TASKS = (
         program="""\
 from servers import home_data, home_devices
 import asyncio
-devices = home_data.get_devices(area="kitchen")["result"]
+devices = home_data.get_devices(area="kitchen")
 able = await asyncio.gather(*[home_devices.get_device_capabilities(d["entity_id"]) for d in devices])
 [c["entity_id"] for c in able if c["is_controllable"]]
 """,
@@ -142,7 +142,7 @@ from servers import home_data
 from collections import defaultdict
 from statistics import mean
 days = defaultdict(list)
-for e in home_data.query_device_history("sensor.temperature_garden", "2026-01-01", "2026-02-01")["result"]:
+for e in home_data.query_device_history("sensor.temperature_garden", "2026-01-01", "2026-02-01"):
     days[e["at"][:10]].append(float(e["state"]))
 day = min(days, key=lambda d: mean(days[d]))
 [day, round(mean(days[day]), 1)]
@@ -159,7 +159,7 @@ day = min(days, key=lambda d: mean(days[d]))
         program="""\
 from servers import home_automation
 import asyncio, pathlib
-habits = home_automation.detect_patterns(days=365, min_support=0.75)["result"]
+habits = home_automation.detect_patterns(days=365, min_support=0.75)
 written = await asyncio.gather(*[
     home_automation.generate_automation(h["entity_id"], h["state"], h["time"], h["weekdays"]) for h in habits
 ])
@@ -178,7 +178,7 @@ sorted({h["entity_id"] + " " + h["state"] for h in habits})
         program="""\
 from servers import home_data
 from collections import Counter
-events = home_data.search_events("2026-06-24", "2026-07-01", domain="light", state="on")["result"]
+events = home_data.search_events("2026-06-24", "2026-07-01", domain="light", state="on")
 late = Counter(e["entity_id"] for e in events if e["at"][11:13] >= "22")
 [list(p) for p in sorted(late.items(), key=lambda p: (-p[1], p[0]))[:3]]
 """,
@@ -194,7 +194,7 @@ late = Counter(e["entity_id"] for e in events if e["at"][11:13] >= "22")
         program="""\
 from servers import home_data
 from collections import Counter
-events = home_data.search_events("2026-06-24", "2026-07-01", domain="binary_sensor", state="on")["result"]
+events = home_data.search_events("2026-06-24", "2026-07-01", domain="binary_sensor", state="on")
 rooms = Counter(e["entity_id"].removeprefix("binary_sensor.motion_") for e in events)
 list(max(rooms.items(), key=lambda p: (p[1], p[0])))
 """,
@@ -209,7 +209,7 @@ list(max(rooms.items(), key=lambda p: (p[1], p[0])))
         searches=("history of a power sensor",),
         program="""\
 from servers import home_data
-events = home_data.query_device_history("sensor.power_washing_machine", "2026-06-01", "2026-07-01")["result"]
+events = home_data.query_device_history("sensor.power_washing_machine", "2026-06-01", "2026-07-01")
 high = [float(e["state"]) for e in events if float(e["state"]) > 800]
 [len(high), max(high)]
 """,
@@ -226,7 +226,7 @@ high = [float(e["state"]) for e in events if float(e["state"]) > 800]
 from servers import home_data
 from collections import Counter
 from datetime import datetime
-events = home_data.query_device_history("lock.front_door", "2026-04-01", "2026-07-01")["result"]
+events = home_data.query_device_history("lock.front_door", "2026-04-01", "2026-07-01")
 dict(Counter(datetime.fromisoformat(e["at"]).strftime("%a") for e in events if e["state"] == "unlocked"))
 """,
         direct=_door,
@@ -241,11 +241,11 @@ dict(Counter(datetime.fromisoformat(e["at"]).strftime("%a") for e in events if e
         program="""\
 from servers import home_data
 import asyncio
-sensors = [d["entity_id"] for d in home_data.get_devices(domain="sensor")["result"] if "temperature" in d["entity_id"]]
+sensors = [d["entity_id"] for d in home_data.get_devices(domain="sensor") if "temperature" in d["entity_id"]]
 days = await asyncio.gather(*[home_data.query_device_history(s, "2026-06-30", "2026-07-01") for s in sensors])
 found = []
 for sensor, events in zip(sensors, days):
-    values = [float(e["state"]) for e in events["result"]]
+    values = [float(e["state"]) for e in events]
     found.append([sensor.removeprefix("sensor.temperature_"), round(max(values) - min(values), 1)])
 sorted(found, key=lambda f: -f[1])[:2]
 """,
@@ -260,7 +260,7 @@ sorted(found, key=lambda f: -f[1])[:2]
         searches=("find habits of a device",),
         program="""\
 from servers import home_automation
-habits = home_automation.detect_patterns("switch.coffee_machine", days=365)["result"]
+habits = home_automation.detect_patterns("switch.coffee_machine", days=365)
 habit = next(h for h in habits if h["time"] < "08:00")
 [habit["weekdays"], habit["time"][:4]]
 """,

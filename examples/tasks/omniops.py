@@ -191,8 +191,8 @@ found = shop_commerce.sync_products("2026-06-01")
         program="""\
 from servers import shop_commerce
 found, offset = [], 0
-while page := shop_commerce.list_feed("2026-06-01", offset=offset, limit=500)["result"]:
-    ours = {p["sku"]: p["price"] for p in shop_commerce.get_products_by_sku([r["sku"] for r in page])["result"]}
+while page := shop_commerce.list_feed("2026-06-01", offset=offset, limit=500):
+    ours = {p["sku"]: p["price"] for p in shop_commerce.get_products_by_sku([r["sku"] for r in page])}
     found += [[r["sku"], round(r["price"] - ours[r["sku"]], 2)] for r in page if r["sku"] in ours and not r["is_gone"]]
     offset += len(page)
 sorted(found, key=lambda f: (-f[1], f[0]))[:5]
@@ -209,7 +209,7 @@ sorted(found, key=lambda f: (-f[1], f[0]))[:5]
         program="""\
 from servers import shop_commerce
 from collections import Counter
-parcels = shop_commerce.list_shipments("2026-05-01", "2026-05-31")["result"]
+parcels = shop_commerce.list_shipments("2026-05-01", "2026-05-31")
 sent = Counter(p["carrier"] for p in parcels)
 late = Counter(p["carrier"] for p in parcels if p["delivered"] and p["delivered"] > p["promised"])
 {c: round(100 * late[c] / sent[c], 1) for c in sorted(sent)}
@@ -225,8 +225,8 @@ late = Counter(p["carrier"] for p in parcels if p["delivered"] and p["delivered"
         searches=("stock below the reorder point", "products with the highest revenue"),
         program="""\
 from servers import shop_analytics, shop_commerce
-low = {s["sku"] for s in shop_commerce.list_low_stock(warehouse="berlin")["result"]}
-best = shop_analytics.top_products("2026-01-01", "2026-06-30", limit=100)["result"]
+low = {s["sku"] for s in shop_commerce.list_low_stock(warehouse="berlin")}
+best = shop_analytics.top_products("2026-01-01", "2026-06-30", limit=100)
 sorted(p["sku"] for p in best if p["sku"] in low)
 """,
         direct=_reorder,
@@ -240,7 +240,7 @@ sorted(p["sku"] for p in best if p["sku"] in low)
         searches=("revenue per month",),
         program="""\
 from servers import shop_analytics
-months = shop_analytics.sales_by_period("2026-01-01", "2026-06-30", period="month")["result"]
+months = shop_analytics.sales_by_period("2026-01-01", "2026-06-30", period="month")
 {b["period"]: round(100 * (b["revenue"] / a["revenue"] - 1), 1) for a, b in zip(months, months[1:])}
 """,
         direct=_growth,
@@ -256,7 +256,7 @@ months = shop_analytics.sales_by_period("2026-01-01", "2026-06-30", period="mont
 from servers import shop_commerce
 from collections import Counter
 totals = Counter()
-for o in shop_commerce.list_orders("2026-06-01", "2026-06-30", status="completed")["result"]:
+for o in shop_commerce.list_orders("2026-06-01", "2026-06-30", status="completed"):
     totals[o["customer_id"]] += o["total"]
 [[c, shop_commerce.get_customer(c)["country"], round(t, 2)] for c, t in totals.most_common(5)]
 """,
@@ -286,10 +286,10 @@ reports = await asyncio.gather(*[shop_analytics.monthly_report(f"2026-{m:02}") f
         searches=("search products in everyday words, stock in each warehouse",),
         program="""\
 from servers import shop_commerce, shop_search
-found = shop_search.search_products("waterproof torch or headlamp", category="camping", max_price=60, limit=50)["result"]
+found = shop_search.search_products("waterproof torch or headlamp", category="camping", max_price=60, limit=50)
 found = [p for p in found if "waterproof" in p["description"] and "headlamp" in p["name"]]
 for p in sorted(found, key=lambda p: p["price"]):
-    if sum(s["on_hand"] - s["reserved"] for s in shop_commerce.get_inventory(p["sku"])["result"]) > 0:
+    if sum(s["on_hand"] - s["reserved"] for s in shop_commerce.get_inventory(p["sku"])) > 0:
         break
 [p["sku"], p["price"]]
 """,
@@ -306,9 +306,9 @@ for p in sorted(found, key=lambda p: p["price"]):
 from servers import shop_analytics
 span = ("2026-01-01", "2026-06-30")
 {
-    "country": shop_analytics.revenue_by_country(*span)["result"][0]["name"],
-    "category": shop_analytics.revenue_by_category(*span)["result"][0]["name"],
-    "best": [p["sku"] for p in shop_analytics.top_products(*span, limit=3)["result"]],
+    "country": shop_analytics.revenue_by_country(*span)[0]["name"],
+    "category": shop_analytics.revenue_by_category(*span)[0]["name"],
+    "best": [p["sku"] for p in shop_analytics.top_products(*span, limit=3)],
 }
 """,
         direct=_half_year,

@@ -178,7 +178,7 @@ TASKS = (
         program="""\
 from servers import pam
 totals = pam.sum_expenses_by_category(user_id=context.user_id, start_date="2026-05-01", end_date="2026-05-31")
-{t["category"]: t["total"] for t in totals["result"] if t["category"] in ("fuel", "camping")}
+{t["category"]: t["total"] for t in totals if t["category"] in ("fuel", "camping")}
 """,
         context=ME,
         direct=_spent,
@@ -195,7 +195,7 @@ from servers import pam
 import asyncio
 months = [f"2025-{m:02}" for m in range(1, 13)]
 found = await asyncio.gather(*[pam.sum_expenses_by_category(user_id=context.user_id, start_date=m + "-01", end_date=m + "-31") for m in months])
-{m: max(totals["result"], key=lambda t: t["total"])["category"] for m, totals in zip(months, found)}
+{m: max(totals, key=lambda t: t["total"])["category"] for m, totals in zip(months, found)}
 """,
         context=ME,
         direct=_months,
@@ -210,7 +210,7 @@ found = await asyncio.gather(*[pam.sum_expenses_by_category(user_id=context.user
         program="""\
 from servers import pam
 import asyncio
-trips = pam.list_trips(user_id=context.user_id, status="done")["result"]
+trips = pam.list_trips(user_id=context.user_id, status="done")
 costs = await asyncio.gather(*[pam.get_trip_cost(user_id=context.user_id, trip_id=t["id"]) for t in trips])
 {c["trip_id"]: round(c["total"] - c["budget"], 2) for c in costs if c["total"] > c["budget"]}
 """,
@@ -227,7 +227,7 @@ costs = await asyncio.gather(*[pam.get_trip_cost(user_id=context.user_id, trip_i
         program="""\
 from servers import pam
 import asyncio
-parks = pam.find_parks(state="UT", hookups="full", pets=True)["result"]
+parks = pam.find_parks(state="UT", hookups="full", pets=True)
 free = await asyncio.gather(*[pam.check_availability(park_id=p["id"], arrive="2026-07-10", nights=3) for p in parks])
 best = min((p for p, f in zip(parks, free) if f["free_sites"] > 0), key=lambda p: p["rate"])
 [best["name"], best["rate"]]
@@ -263,8 +263,8 @@ while booking["status"] == "pending":
         program="""\
 from servers import pam
 answer = {}
-for v in pam.list_vehicles(user_id=context.user_id)["result"]:
-    log = pam.get_fuel_log(user_id=context.user_id, vehicle_id=v["id"], start_date="2025-07-01")["result"]
+for v in pam.list_vehicles(user_id=context.user_id):
+    log = pam.get_fuel_log(user_id=context.user_id, vehicle_id=v["id"], start_date="2025-07-01")
     answer[v["name"]] = round((log[-1]["odometer"] - log[0]["odometer"]) / sum(f["gallons"] for f in log[1:]), 1)
 answer
 """,
@@ -280,8 +280,8 @@ answer
         searches=("monthly budget per category", "total expenses per category between two dates"),
         program="""\
 from servers import pam
-limits = {b["category"]: b["monthly"] for b in pam.get_budgets(user_id=context.user_id)["result"]}
-totals = pam.sum_expenses_by_category(user_id=context.user_id, start_date="2026-06-01", end_date="2026-06-30")["result"]
+limits = {b["category"]: b["monthly"] for b in pam.get_budgets(user_id=context.user_id)}
+totals = pam.sum_expenses_by_category(user_id=context.user_id, start_date="2026-06-01", end_date="2026-06-30")
 over = {t["category"]: round(t["total"] - limits[t["category"]], 2) for t in totals}
 {c: o for c, o in sorted(over.items()) if o > 0}
 """,
@@ -297,7 +297,7 @@ over = {t["category"]: round(t["total"] - limits[t["category"]], 2) for t in tot
         searches=("find expenses charged twice",),
         program="""\
 from servers import pam
-twice = pam.find_duplicate_expenses(user_id=context.user_id)["result"]
+twice = pam.find_duplicate_expenses(user_id=context.user_id)
 [len(twice), round(sum(e["amount"] for e in twice), 2)]
 """,
         context=ME,
@@ -314,7 +314,7 @@ twice = pam.find_duplicate_expenses(user_id=context.user_id)["result"]
 from servers import pam
 from collections import Counter
 totals = Counter()
-for e in pam.get_expenses(user_id=context.user_id, start_date="2025-01-01", end_date="2025-12-31")["result"]:
+for e in pam.get_expenses(user_id=context.user_id, start_date="2025-01-01", end_date="2025-12-31"):
     totals[e["merchant"]] += e["amount"]
 [[m, round(t, 2)] for m, t in totals.most_common(3)]
 """,
@@ -333,7 +333,7 @@ for e in pam.get_expenses(user_id=context.user_id, start_date="2025-01-01", end_
         searches=("free days in my calendar", "propose a trip through states with cost"),
         program="""\
 from servers import pam
-gaps = pam.find_free_days(user_id=context.user_id, start_date="2026-07-01", end_date="2026-09-30", at_least=6)["result"]
+gaps = pam.find_free_days(user_id=context.user_id, start_date="2026-07-01", end_date="2026-09-30", at_least=6)
 routes = [["UT", "CO", "WY"], ["AZ", "NM", "TX"], ["OR", "WA", "ID"]]
 plans = [pam.plan_trip(states=r, nights_per_stop=2, max_rate=60) for r in routes]
 cheapest = min(zip(plans, routes), key=lambda pr: pr[0]["camping_cost"] + pr[0]["fuel_cost"])
@@ -352,8 +352,8 @@ cheapest = min(zip(plans, routes), key=lambda pr: pr[0]["camping_cost"] + pr[0][
         program="""\
 from servers import pam
 best = []
-for park in pam.list_favorite_parks(user_id=context.user_id)["result"]:
-    stars = [r["stars"] for r in pam.list_park_reviews(park_id=park["id"])["result"]]
+for park in pam.list_favorite_parks(user_id=context.user_id):
+    stars = [r["stars"] for r in pam.list_park_reviews(park_id=park["id"])]
     if stars:
         best.append([park["name"], round(sum(stars) / len(stars), 2)])
 min(best, key=lambda b: (-b[1], b[0]))
@@ -370,7 +370,7 @@ min(best, key=lambda b: (-b[1], b[0]))
         searches=("calendar entries between two dates",),
         program="""\
 from servers import pam
-entries = pam.get_calendar(user_id=context.user_id, start_date="2026-01-01", end_date="2026-06-30")["result"]
+entries = pam.get_calendar(user_id=context.user_id, start_date="2026-01-01", end_date="2026-06-30")
 [len({e["with_email"] for e in entries}), len(entries)]
 """,
         context=ME,

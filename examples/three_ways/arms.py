@@ -10,9 +10,9 @@ from examples.three_ways.servers import Servers, compact, definition
 from gristmill.events import CallFinished, Event
 from gristmill.model import Outcome
 from gristmill.runtime.runtime import Runtime
-from gristmill.serve.mcp.tools.known_servers import known_servers
-from gristmill.serve.mcp.tools.outcome_result import to_text
-from gristmill.serve.mcp.tools.server_instructions import instructions
+from gristmill.serve.mcp.tools.known_servers import list_known_servers
+from gristmill.serve.mcp.tools.outcome_result import render_text
+from gristmill.serve.mcp.tools.server_instructions import write_instructions
 from gristmill.serve.mcp.tools.tool_surface import EXECUTE, SEARCH, TOOLS
 
 
@@ -71,10 +71,10 @@ async def ours(runtime: Runtime, task: Task, answer: str, count: Count) -> Ours:
             calls.append(event.tool)
 
     outcome = await runtime.execute(task.program, context=task.context, emit=hear)
-    talk = Conversation(count, *surface(), instructions(await known_servers(runtime)), task.question)
+    talk = Conversation(count, *surface(), write_instructions(await list_known_servers(runtime)), task.question)
     for queries, _, texts in await searches(runtime, task.searches, dict.fromkeys(outcome.tools_called)):
         talk.answer(_search_calls(queries), *texts)
-    talk.answer(compact({"name": EXECUTE, "input": {"code": task.program}}), to_text(outcome))
+    talk.answer(compact({"name": EXECUTE, "input": {"code": task.program}}), render_text(outcome))
     talk.answer(answer)
     return Ours(cost=talk.cost(), outcome=outcome, calls=tuple(calls))
 

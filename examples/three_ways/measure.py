@@ -15,7 +15,7 @@ from examples.three_ways.conversation import Cost, Count
 from examples.three_ways.servers import Servers, compact, open_servers
 from gristmill.model import Outcome
 from gristmill.runtime.runtime import Runtime
-from gristmill.shaping.token_counter import token_counter
+from gristmill.shaping.token_counter import load_token_counter
 
 SETTLE_SECONDS = 120.0
 
@@ -76,7 +76,7 @@ class Idle:
 @asynccontextmanager
 async def open_app(app: App, *, state: Path | None = None, idle: Idle | None = None) -> AsyncGenerator[Opened]:
     """Start the app's servers twice, once behind the gateway and once bare, so that neither run sees what the other did."""
-    count = token_counter()
+    count = load_token_counter()
     if count is None:
         raise RuntimeError("tokens cannot be counted here: rs-bpe is not installed")
     config = app_config(app, state=state, more_servers=idle.servers if idle else None)

@@ -1,17 +1,20 @@
-"""Gristmill: an MCP code-execution gateway. The public names and nothing else."""
+"""Gristmill, an MCP code-execution gateway. This module exports the public names and holds nothing else."""
 
-__version__ = "0.1.0"
+import importlib
 
-TYPE_CHECKING = False  # as in `typing`, which the jail's launcher would load for this name alone
+__version__ = "0.2.0"
+
+TYPE_CHECKING = False  # set here: the jail's launcher would otherwise import `typing` only for this name
 if TYPE_CHECKING:
     from gristmill.blocking import BlockingRuntime
     from gristmill.config.tree import Config, load_config
     from gristmill.errors import ConfigError, Error, LimitExceeded, NotFound, Refused, SandboxError, UpstreamError
     from gristmill.events import Event
-    from gristmill.model import Execution, Handler, Layer, Limits, Outcome, Tool, ToolCall, ToolResult, Usage
+    from gristmill.model import Execution, Handler, Identity, Layer, Limits, Outcome, Tool, ToolCall, ToolResult, Usage
     from gristmill.runtime.runtime import Runtime, Session
-    from gristmill.sandbox.base import Pool, Sandbox
+    from gristmill.runtime.values.sandbox_values import Pool, Sandbox
 
+# The module that offers each public name, below `gristmill`.
 _HOME = {
     "BlockingRuntime": "blocking",
     "Config": "config.tree",
@@ -20,15 +23,16 @@ _HOME = {
     "Event": "events",
     "Execution": "model",
     "Handler": "model",
+    "Identity": "model",
     "Layer": "model",
     "LimitExceeded": "errors",
     "Limits": "model",
     "NotFound": "errors",
     "Outcome": "model",
-    "Pool": "sandbox.base",
+    "Pool": "runtime.values.sandbox_values",
     "Refused": "errors",
     "Runtime": "runtime.runtime",
-    "Sandbox": "sandbox.base",
+    "Sandbox": "runtime.values.sandbox_values",
     "SandboxError": "errors",
     "Session": "runtime.runtime",
     "Tool": "model",
@@ -47,6 +51,7 @@ __all__ = [
     "Event",
     "Execution",
     "Handler",
+    "Identity",
     "Layer",
     "LimitExceeded",
     "Limits",
@@ -68,12 +73,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    # Lazy, so that `gristmill --help` and the jail's launcher, which imports only gristmill.sandbox.linux under
-    # `python -I -S`, pay for nothing they do not use.
+    # Names are imported on first use, so that `gristmill --help` and the jail's launcher (which imports only
+    # gristmill.sandbox.linux, under `python -I -S`) do not import modules that they do not need.
     if name not in _HOME:
         raise AttributeError(f"module 'gristmill' has no attribute {name!r}")
-    import importlib
-
     return getattr(importlib.import_module(f"gristmill.{_HOME[name]}"), name)
 
 

@@ -1,6 +1,6 @@
-"""The synchronous face: one event loop in a thread, no second implementation."""
+"""The synchronous API: it runs `Runtime` on an event loop in another thread and implements nothing a second time."""
 
-# Annotations stay text, as in `runtime/runtime.py`: naming what a runtime answers with loads nothing of it.
+# Annotations stay text, as in `runtime/runtime.py`, so that naming the types of answers does not import their modules.
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, ExitStack
@@ -10,7 +10,7 @@ from anyio import to_thread
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from gristmill.catalog.search.search_hits import BUDGET_TOKENS
-from gristmill.events import Emit, ignore
+from gristmill.events import Emit, ignore_event
 from gristmill.runtime.runtime import Runtime
 
 if TYPE_CHECKING:
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from gristmill.catalog.pins.pinned_definitions import Change
-    from gristmill.catalog.pins.scan_definitions import Finding
+    from gristmill.catalog.pins.pinned_definitions import DefinitionChange
+    from gristmill.catalog.pins.scan_definitions import DefinitionFinding
     from gristmill.catalog.search.search_hits import DetailLevel, ServerSummary
     from gristmill.config.tree import Config
     from gristmill.guard.policy.approvals import Approval
-    from gristmill.model import Budget, Isolation, Json, Limits, Outcome, Plan, Strategy, Tool
-    from gristmill.runtime.tools.discovery import Described, Found, Language, ServerRow
+    from gristmill.model import Budget, Identity, Isolation, Json, Limits, Outcome, Plan, Strategy, Tool
+    from gristmill.runtime.tools.discovery import DescribedTools, Language, SearchAnswer, ServerRow
     from gristmill.upstream.base import Ask
     from gristmill.upstream.python_functions import Function
 
@@ -37,7 +37,7 @@ class BlockingRuntime(AbstractContextManager["BlockingRuntime"]):
     def __init__(
         self, config: Config | str | Path | None = None, *, tools: Mapping[str, Function] | None = None, **options: Any
     ) -> None:
-        """As ``Runtime.open``, whose other arguments are taken too; ``emit`` and ``ask`` are called from another thread."""
+        """Takes the arguments of ``Runtime.open``; ``emit`` and ``ask`` are called from another thread."""
         self._config, self._tools, self._options = config, tools, options
         self._stack = ExitStack()
         self._portal: BlockingPortal | None = None
@@ -56,8 +56,8 @@ class BlockingRuntime(AbstractContextManager["BlockingRuntime"]):
 
     @property
     def isolation(self) -> Isolation:
-        """The level in force."""
-        return self._open().isolation
+        """The isolation level in force."""
+        return self._opened_runtime().isolation
 
     def execute(
         self,
@@ -67,30 +67,33 @@ class BlockingRuntime(AbstractContextManager["BlockingRuntime"]):
         limits: Mapping[str, Any] | Limits | None = None,
         context: Mapping[str, Json] | None = None,
         resume: str | None = None,
-        budget: Budget | None = None,
+        budget: Budget | int | None = None,
         strategy: Strategy | None = None,
+        identity: Identity | None = None,
+        caller: str | None = None,
+        tenant: str | None = None,
         approve: Callable[[Plan], Literal["all", "none"] | Sequence[int]] | None = None,
-        emit: Emit = ignore,
+        emit: Emit = ignore_event,
         ask: Ask | None = None,
     ) -> Outcome:
-        """As ``Runtime.execute``; ``emit``, ``ask`` and ``approve`` are called from another thread."""
+        """Does the same as ``Runtime.execute``; ``emit``, ``ask`` and ``approve`` are called from another thread."""
 
-        async def show(plan: Plan) -> Literal["all", "none"] | Sequence[int]:
+        async def ask_in_thread(plan: Plan) -> Literal["all", "none"] | Sequence[int]:
             assert approve is not None
             return await to_thread.run_sync(approve, plan)
 
-        return self._call(
+        return self._call_method(
             "execute", code, session=session, limits=limits, context=context, resume=resume, budget=budget, strategy=strategy,
-            approve=show if approve else None, emit=emit, ask=ask,
+            identity=identity, caller=caller, tenant=tenant, approve=ask_in_thread if approve else None, emit=emit, ask=ask,
         )  # fmt: skip
 
     def pending_approvals(self) -> tuple[Approval, ...]:
-        """As ``Runtime.approvals.list``."""
-        return self._run(self._open().approvals.list)
+        """Does the same as ``Runtime.approvals.list``."""
+        return self._run_on_loop(self._opened_runtime().approvals.list)
 
     def decide(self, approval: str, approve: Literal["all", "none"] | Sequence[int], *, by: str) -> Approval:
-        """As ``Runtime.approvals.decide``."""
-        return self._run(lambda: self._open().approvals.decide(approval, approve, by=by))
+        """Does the same as ``Runtime.approvals.decide``."""
+        return self._run_on_loop(lambda: self._opened_runtime().approvals.decide(approval, approve, by=by))
 
     def search(
         self,
@@ -101,69 +104,73 @@ class BlockingRuntime(AbstractContextManager["BlockingRuntime"]):
         server: str | None = None,
         budget_tokens: int = BUDGET_TOKENS,
         session: str | None = None,
-    ) -> Found:
-        """As ``Runtime.search``."""
-        how = {"detail_level": detail_level, "limit": limit, "server": server, "budget_tokens": budget_tokens}
-        return self._call("search", query, **how, session=session)
+        identity: Identity | None = None,
+        caller: str | None = None,
+        tenant: str | None = None,
+    ) -> SearchAnswer:
+        """Does the same as ``Runtime.search``."""
+        options = {"detail_level": detail_level, "limit": limit, "server": server, "budget_tokens": budget_tokens}
+        asker = {"session": session, "identity": identity, "caller": caller, "tenant": tenant}
+        return self._call_method("search", query, **options, **asker)
 
     def list_servers(self) -> tuple[ServerSummary, ...]:
-        """As ``Runtime.list_servers``."""
-        return self._call("list_servers")
+        """Does the same as ``Runtime.list_servers``."""
+        return self._call_method("list_servers")
 
     def list_tools(self, server: str) -> tuple[Tool, ...]:
-        """As ``Runtime.list_tools``."""
-        return self._call("list_tools", server)
+        """Does the same as ``Runtime.list_tools``."""
+        return self._call_method("list_tools", server)
 
     def modules(self) -> dict[str, tuple[str, ...]]:
-        """As ``Runtime.modules``."""
-        return self._call("modules")
+        """Does the same as ``Runtime.modules``."""
+        return self._call_method("modules")
 
-    def describe(self, keys: str | Sequence[str], *, language: Language = "python") -> Described:
-        """As ``Runtime.describe``."""
-        return self._call("describe", keys, language=language)
+    def describe(self, keys: str | Sequence[str], *, language: Language = "python", **asker: Any) -> DescribedTools:
+        """Does the same as ``Runtime.describe``; ``asker`` says who asks, in its words."""
+        return self._call_method("describe", keys, language=language, **asker)
 
     def servers(self) -> tuple[ServerRow, ...]:
-        """As ``Runtime.servers``."""
-        return self._call("servers")
+        """Does the same as ``Runtime.servers``."""
+        return self._call_method("servers")
 
-    def changes(self) -> tuple[Change, ...]:
-        """As ``Runtime.changes``."""
-        return self._call("changes")
+    def changes(self) -> tuple[DefinitionChange, ...]:
+        """Does the same as ``Runtime.changes``."""
+        return self._call_method("changes")
 
-    def findings(self) -> tuple[Finding, ...]:
-        """As ``Runtime.findings``."""
-        return self._call("findings")
+    def findings(self) -> tuple[DefinitionFinding, ...]:
+        """Does the same as ``Runtime.findings``."""
+        return self._call_method("findings")
 
     def accept(self, *, server: str | None = None, tool: str | None = None) -> tuple[str, ...]:
-        """As ``Runtime.accept``."""
-        return self._call("accept", server=server, tool=tool)
+        """Does the same as ``Runtime.accept``."""
+        return self._call_method("accept", server=server, tool=tool)
 
     def settled(self, seconds: float) -> None:
-        """As ``Runtime.settled``."""
-        self._call("settled", seconds)
+        """Does the same as ``Runtime.settled``."""
+        self._call_method("settled", seconds)
 
-    def fork_session(self, session: str, branch: str) -> None:
-        """As ``Runtime.fork_session``."""
-        self._call("fork_session", session, branch)
+    def fork_session(self, session: str, branch: str, **asker: Any) -> None:
+        """Does the same as ``Runtime.fork_session``; ``asker`` says who asks, in its words."""
+        self._call_method("fork_session", session, branch, **asker)
 
-    def delete_session(self, session: str) -> None:
-        """As ``Runtime.delete_session``."""
-        self._call("delete_session", session)
+    def delete_session(self, session: str, **asker: Any) -> None:
+        """Does the same as ``Runtime.delete_session``; ``asker`` says who asks, in its words."""
+        self._call_method("delete_session", session, **asker)
 
-    def drop_session(self, session: str) -> None:
-        """As ``Runtime.drop_session``."""
-        self._call("drop_session", session)
+    def drop_session(self, session: str, **asker: Any) -> None:
+        """Does the same as ``Runtime.drop_session``; ``asker`` says who asks, in its words."""
+        self._call_method("drop_session", session, **asker)
 
-    def _open(self) -> Runtime:
+    def _opened_runtime(self) -> Runtime:
         if self._runtime is None:
             raise RuntimeError("enter the runtime first: `with BlockingRuntime() as runtime:`")
         return self._runtime
 
-    def _run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    def _run_on_loop(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         assert self._portal is not None
         return self._portal.call(work)
 
-    def _call(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        method = getattr(self._open(), name)
+    def _call_method(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        method = getattr(self._opened_runtime(), name)
         assert self._portal is not None
         return self._portal.call(lambda: method(*args, **kwargs))

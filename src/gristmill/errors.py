@@ -1,4 +1,4 @@
-"""Every exception Gristmill raises. Lowest ground: imports nothing of ours.
+"""Every exception that Gristmill raises on purpose. Imports no other module of Gristmill.
 
     Error
     ├── ConfigError                                nothing was started
@@ -6,20 +6,21 @@
     ├── NotFound        UnknownTool · UnknownSession · UnknownSkill
     ├── Refused         CodeRefused · CallRefused               carries .rule
     ├── LimitExceeded   Busy                       carries .limit and .value
-    ├── Unauthorized                               nobody we know
-    ├── Conflict        Cancelled                  it was done already, or differently, or broken off
+    ├── Unauthorized                               the caller is not known
+    ├── Conflict        Cancelled                  already done, done differently, or cancelled
     ├── StoreUnavailable                           nothing was recorded
-    └── SandboxError    SandboxUnavailable (we never run without) · SandboxCrashed
+    │   └── OutcomeNotStored                       carries .outcome: the execution ended
+    └── SandboxError    SandboxUnavailable (code never runs without a sandbox) · SandboxCrashed
 
-The agent's own exception is not in this tree: it is an ``Outcome`` with ``status="failed"``.
+An exception that the executed code raises is not in this tree: it becomes an ``Outcome`` with ``status="failed"``.
 """
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
 class Error(Exception):
-    """Base of everything raised on purpose; ``code`` is the same in HTTP, MCP, CLI, audit and metrics."""
+    """Base class of every error raised on purpose; ``code`` is the same in HTTP, MCP, CLI, audit and metrics."""
 
     code: ClassVar[str] = "error"
 
@@ -60,7 +61,7 @@ class ToolFailed(UpstreamError):
 
 
 class NotFound(Error):
-    """There is no such thing; ``near`` holds names that are close to it."""
+    """The named thing does not exist; ``near`` holds existing names that are similar."""
 
     code = "not_found"
 
@@ -76,19 +77,19 @@ class UnknownTool(NotFound):
 
 
 class UnknownSession(NotFound):
-    """No session of that name, or it has expired."""
+    """There is no session of that name, or it has expired."""
 
     code = "not_found.session"
 
 
 class UnknownSkill(NotFound):
-    """No skill of that name."""
+    """There is no skill of that name."""
 
     code = "not_found.skill"
 
 
 class Refused(Error):
-    """A rule said no; ``rule`` names it."""
+    """A rule forbids this; ``rule`` names the rule."""
 
     code = "refused"
 
@@ -104,7 +105,7 @@ class CodeRefused(Refused):
 
 
 class CallRefused(Refused):
-    """The tool call did not leave."""
+    """The tool call was not sent to its server."""
 
     code = "refused.call"
 
@@ -121,7 +122,7 @@ class LimitExceeded(Error):
 
 
 class Busy(LimitExceeded):
-    """Too much at once; ``retry_after`` says in how many seconds to come again."""
+    """Too many requests at once; ``retry_after`` says after how many seconds to try again."""
 
     code = "limit.busy"
 
@@ -131,37 +132,47 @@ class Busy(LimitExceeded):
 
 
 class Unauthorized(Error):
-    """A door does not know who asks."""
+    """The request carries no valid credentials, so the caller is not known."""
 
     code = "unauthorized"
 
 
 class Conflict(Error):
-    """The request does not fit what was done before under the same key."""
+    """The request contradicts an earlier one with the same key."""
 
     code = "conflict"
 
 
 class Cancelled(Conflict):
-    """The execution was ended from outside before it was done."""
+    """The execution was cancelled before it finished."""
 
     code = "cancelled"
 
 
 class StoreUnavailable(Error):
-    """The database could not be read or written; what was to be recorded is not."""
+    """The database could not be read or written; nothing was recorded."""
 
     code = "store.unavailable"
 
 
+class OutcomeNotStored(StoreUnavailable):
+    """An execution has ended, but its record could not be stored; ``outcome`` is what its caller gets once it is."""
+
+    code = "store.outcome_not_stored"
+
+    def __init__(self, message: str, *, outcome: Any) -> None:
+        super().__init__(message)
+        self.outcome = outcome
+
+
 class SandboxError(Error):
-    """The sandbox, not the agent's code, failed."""
+    """The sandbox failed, not the code that runs in it."""
 
     code = "sandbox"
 
 
 class SandboxUnavailable(SandboxError):
-    """The promised isolation cannot be had here, so nothing runs."""
+    """This host does not offer the configured isolation, so no code is run."""
 
     code = "sandbox.unavailable"
 

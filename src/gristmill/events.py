@@ -1,20 +1,18 @@
-"""What happens while code runs, as values. Rooms emit them; the hall decides who listens."""
+"""The events that happen while code runs, as values. Rooms emit them; the runtime decides where they go."""
 
 from collections.abc import Callable
 
-from gristmill.values import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutputWritten:
+class OutputWritten(Struct, frozen=True, kw_only=True):
     """The code wrote to stdout or stderr."""
 
     execution: str
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallStarted:
+class CallStarted(Struct, frozen=True, kw_only=True):
     """A tool call left the sandbox."""
 
     execution: str
@@ -22,19 +20,18 @@ class CallStarted:
     tool: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallFinished:
-    """A tool call was answered; ``ok`` is false when the code got an exception."""
+class CallFinished(Struct, frozen=True, kw_only=True):
+    """A tool call was answered; ``ok`` is false when the code got an exception, or gave the call up (``abandoned``)."""
 
     execution: str
     call: int
     tool: str
     ok: bool
+    abandoned: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallProgressed:
-    """A server says how far a call is; ``total`` is unknown for many."""
+class CallProgressed(Struct, frozen=True, kw_only=True):
+    """A server reported the progress of a call; ``total`` is None when the server does not know it."""
 
     execution: str
     call: int
@@ -44,43 +41,47 @@ class CallProgressed:
     message: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerChanged:
-    """A server became ready, failed or ended; ``error`` is one line, without secrets."""
+SERVER_OUTPUT = "; it said: "
+"""What separates the error of a server, in one line, from the last line that its program wrote to its own log."""
+
+
+def drop_server_output(error: str) -> str:
+    """Returns the error of a server without its program's own output, which may contain secrets."""
+    return error.partition(SERVER_OUTPUT)[0]
+
+
+class ServerChanged(Struct, frozen=True, kw_only=True):
+    """A server became ready, failed or stopped; ``error`` is one line, without secrets."""
 
     server: str
     state: str
     error: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolsListed:
-    """A server's tools were listed, and they differ from those before."""
+class ToolsListed(Struct, frozen=True, kw_only=True):
+    """A server listed its tools, and the list differs from its previous one."""
 
     server: str
     tools: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolsChanged:
-    """The catalogue is another one: keys that came, went, or have another definition than before."""
+class ToolsChanged(Struct, frozen=True, kw_only=True):
+    """The catalogue changed: keys of tools that were added, removed, or have a new definition."""
 
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DefinitionChanged:
+class DefinitionChanged(Struct, frozen=True, kw_only=True):
     """A tool's definition is not the one that was accepted; ``places`` says where they differ."""
 
     tool: str
     places: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DefinitionFlagged:
-    """A definition carries hidden characters or speaks of another server's tools: a reason to look, not a verdict."""
+class DefinitionFlagged(Struct, frozen=True, kw_only=True):
+    """A definition holds hidden characters or mentions another server's tools: a reason to look at it, not a proof of harm."""
 
     tool: str
     rule: str
@@ -95,5 +96,5 @@ Event = (
 Emit = Callable[[Event], None]
 
 
-def ignore(_event: Event) -> None:
-    """An ``Emit`` for callers who do not listen."""
+def ignore_event(_event: Event) -> None:
+    """Discards an event; the ``Emit`` of callers that want no events."""

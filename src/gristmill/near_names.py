@@ -1,26 +1,42 @@
-"""Names close to one that does not exist, by shared letter triples: cheap for thousands of names, fair to any typo."""
+"""Finds names similar to one that does not exist."""
 
+import difflib
 from collections.abc import Iterable
 
-SHOWN = 3
-_ENOUGH = 0.35
+MAX_NEAR_NAMES = 3
+_MIN_OVERLAP = 0.35
 _MAX_CHARS = 120
 
 
-def near_names(asked: str, known: Iterable[str]) -> tuple[str, ...]:
-    """Up to three of ``known`` that look like ``asked``, closest first."""
-    wanted = _triples(asked)
-    rated = ((_overlap(wanted, _triples(name)), name) for name in known)
-    close = sorted((-share, name) for share, name in rated if share >= _ENOUGH)
-    return tuple(name for _, name in close[:SHOWN])
+def find_near_names(asked: str, known: Iterable[str]) -> tuple[str, ...]:
+    """Returns up to three names of ``known`` that look like ``asked``, most similar first.
+
+    Names are compared by the letter triples that they share: fast for thousands of names.
+    """
+    wanted = _split_triples(asked)
+    rated = ((_measure_overlap(wanted, _split_triples(name)), name) for name in known)
+    close = sorted((-share, name) for share, name in rated if share >= _MIN_OVERLAP)
+    return tuple(name for _, name in close[:MAX_NEAR_NAMES])
 
 
-def _triples(name: str) -> frozenset[str]:
-    letters = "".join(letter for letter in name[:_MAX_CHARS].lower() if letter.isalnum())
-    padded = f"^{letters}$"
+def find_near_name(asked: str, known: Iterable[str]) -> str | None:
+    """Returns the known name that is most similar to ``asked``, if any is similar enough; for a few names, with any typo."""
+    # Of names that differ only in separators, the one without a leading underscore wins, in whichever order they come.
+    plain = {_keep_letters(name): name for name in sorted(known, key=lambda name: (not name.startswith("_"), name))}
+    found = difflib.get_close_matches(_keep_letters(asked), plain, n=1, cutoff=0.6)
+    return plain[found[0]] if found else None
+
+
+def _keep_letters(name: str) -> str:
+    """Removes case and separators, where most misspellings are: ``userId`` and ``user-id`` become equal."""
+    return "".join(letter for letter in name[:_MAX_CHARS].lower() if letter.isalnum())
+
+
+def _split_triples(name: str) -> frozenset[str]:
+    padded = f"^{_keep_letters(name)}$"
     return frozenset(padded[i : i + 3] for i in range(len(padded) - 2))
 
 
-def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
+def _measure_overlap(one: frozenset[str], other: frozenset[str]) -> float:
     total = len(one) + len(other)
     return 2 * len(one & other) / total if total else 0.0

@@ -1,4 +1,4 @@
-"""The doubles that our own tests use, public so that yours can: a sandbox without a kernel, and a runtime over it."""
+"""Test doubles for Gristmill's own tests and for yours: a sandbox that runs no process, and a runtime that uses it."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -10,88 +10,93 @@ from gristmill.errors import Error, SandboxCrashed, ToolFailed
 from gristmill.events import Emit
 from gristmill.model import Handler, Isolation, Json, Limits, Report, ToolCall
 from gristmill.runtime.build import open_rooms
-from gristmill.runtime.open.open_sandboxes import keep_rules
+from gristmill.runtime.open.open_sandboxes import build_keep_rules
 from gristmill.runtime.runtime import Runtime
-from gristmill.sandbox.base import Job, Pool, Sandbox
-from gristmill.sandbox.pool.kept_interpreters import Kept
+from gristmill.sandbox.base import Pool, Sandbox, SandboxJob
+from gristmill.sandbox.pool.kept_interpreters import KeptInterpreters
 from gristmill.upstream.python_functions import Function
 
-Answer = Callable[[Job], Report]
-Tools = Callable[..., Awaitable[Json]]
-"""Calls a tool: ``await tools("crm.find", q="ann")``; a call that waits for approval answers with a reference to the plan."""
-Program = Callable[[Tools], Awaitable[Json]]
-"""A program without a sandbox: it calls tools, and what it returns is the result."""
+BuildReport = Callable[[SandboxJob], Report]
+CallTool = Callable[..., Awaitable[Json]]
+"""Calls a tool: ``await tools("crm.find", q="ann")``; a call that needs approval returns a reference to its plan."""
+Program = Callable[[CallTool], Awaitable[Json]]
+"""A program that runs without a sandbox: it calls tools, and the value it returns is the result."""
 
 
-def succeed(_job: Job) -> Report:
-    """Every program works and returns nothing."""
+def report_success(_job: SandboxJob) -> Report:
+    """Reports success without a result."""
     return Report(status="ok")
 
 
 class FakeSandbox:
-    """Runs ``program``, or answers with what ``answer`` says, and remembers its jobs."""
+    """A sandbox that runs ``program``, or else reports what ``answer`` returns, and remembers its jobs."""
 
-    def __init__(self, answer: Answer = succeed, *, memory_mb: float = 1.0, program: Program | None = None) -> None:
+    def __init__(self, answer: BuildReport = report_success, *, memory_mb: float = 1.0, program: Program | None = None) -> None:
         self._answer, self._program = answer, program
-        self.jobs: list[Job] = []
+        self.jobs: list[SandboxJob] = []
         self.alive = True
+        self.lost: str | None = None
         self.memory_mb = memory_mb
 
-    async def run(self, job: Job, call: Handler, emit: Emit) -> Report:  # noqa: ARG002 - the protocol's signature
-        """Remember the job and answer."""
+    async def run(self, job: SandboxJob, call: Handler, emit: Emit) -> Report:  # noqa: ARG002 - the protocol's signature
+        """Remembers the job, runs the program and reports its result."""
         self.jobs.append(job)
-        if self._program is None:
-            return self._answer(job)
         try:
-            return Report(status="ok", result=await self._program(_tools(job, call)))
+            return self._answer(job) if self._program is None else await self._run_program(self._program, job, call)
+        finally:
+            job.gate.closed = True
+
+    async def _run_program(self, program: Program, job: SandboxJob, call: Handler) -> Report:
+        try:
+            return Report(status="ok", result=await program(_build_tools_function(job, call)))
         except Error as error:
             return Report(status="failed", error=error.message, error_type=type(error).__name__)
 
-    async def fork(self) -> Sandbox:
-        """Another one that answers alike."""
+    async def fork(self, seconds: float) -> Sandbox:  # noqa: ARG002 - the protocol's signature
+        """Returns another fake with the same program and answer."""
         if not self.alive:
             raise SandboxCrashed("the sandbox has ended")
         return FakeSandbox(self._answer, memory_mb=self.memory_mb, program=self._program)
 
     async def close(self) -> None:
-        """Be gone."""
+        """Marks the sandbox as ended."""
         self.alive = False
 
 
-def _tools(job: Job, call: Handler) -> Tools:
+def _build_tools_function(job: SandboxJob, call: Handler) -> CallTool:
     numbers = count(1)
 
-    async def tools(key: str, /, **arguments: Json) -> Json:
+    async def call_tool(key: str, /, **arguments: Json) -> Json:
         result = await call(
             ToolCall(
-                id=next(numbers), tool=key, arguments=arguments, execution=job.execution, session=job.session, caller=job.caller,
-                tenant=job.tenant,
+                id=next(numbers), tool=key, arguments=arguments, execution=job.execution, session=job.session,
+                identity=job.identity,
             )
         )  # fmt: skip
         if result.is_error:
             raise ToolFailed(str(result.value))
         return result.value if result.planned is None else {"$planned": [result.planned]}
 
-    return tools
+    return call_tool
 
 
 class FakePool:
-    """Leases fakes; ``opened`` lists the sandboxes that were opened for sessions."""
+    """A pool that leases fake sandboxes; ``opened`` lists those that were opened for sessions."""
 
     isolation: Isolation = "namespaces"
     problem: str | None = None
 
-    def __init__(self, answer: Answer = succeed, *, memory_mb: float = 1.0, program: Program | None = None) -> None:
+    def __init__(self, answer: BuildReport = report_success, *, memory_mb: float = 1.0, program: Program | None = None) -> None:
         self._answer, self._memory_mb, self._program = answer, memory_mb, program
         self.opened: list[FakeSandbox] = []
 
     def states(self) -> dict[str, int]:
-        """All of them are kept."""
+        """Counts every sandbox opened for a session as busy, and none as waiting."""
         return {"waiting": 0, "busy": len(self.opened)}
 
     @asynccontextmanager
     async def lease(self, limits: Limits) -> AsyncGenerator[Sandbox]:  # noqa: ARG002 - the protocol's signature
-        """A fake for one job."""
+        """Yields a fake for one job."""
         sandbox = FakeSandbox(self._answer, memory_mb=self._memory_mb, program=self._program)
         try:
             yield sandbox
@@ -99,32 +104,32 @@ class FakePool:
             await sandbox.close()
 
     async def open_session(self, limits: Limits, workspace: Path) -> Sandbox:  # noqa: ARG002 - the protocol's signature
-        """A fake that is kept."""
+        """Returns a fake that stays open, and adds it to ``opened``."""
         sandbox = FakeSandbox(self._answer, memory_mb=self._memory_mb, program=self._program)
         self.opened.append(sandbox)
         return sandbox
 
     @asynccontextmanager
     async def turn(self) -> AsyncGenerator[None]:
-        """There is always room."""
+        """Yields at once: there is always room."""
         yield
 
     async def close(self) -> None:
-        """Nothing to end."""
+        """Does nothing: a fake pool holds no processes."""
 
 
 @asynccontextmanager
 async def fake_runtime(
     config: Config, pool: FakePool | None = None, *, tools: Mapping[str, Function] | None = None, serving: bool = False
 ) -> AsyncGenerator[Runtime]:
-    """A runtime whose rooms are all real but the sandbox: rules, journal, masks and records work as they do in earnest."""
+    """Opens a runtime in which only the sandbox is fake: rules, journal, masks and records are the real ones."""
     fakes = pool or FakePool()
 
     @asynccontextmanager
-    async def sandboxes(config: Config) -> AsyncGenerator[tuple[Pool, Kept]]:
-        kept = Kept(fakes, keep_rules(config.sandbox))
+    async def open_fake_sandboxes(config: Config) -> AsyncGenerator[tuple[Pool, KeptInterpreters]]:
+        kept = KeptInterpreters(fakes, build_keep_rules(config.sandbox))
         yield fakes, kept
         await kept.close()
 
-    async with open_rooms(config, tools or {}, sandboxes, serving=serving) as rooms:
+    async with open_rooms(config, tools or {}, open_fake_sandboxes, serving=serving) as rooms:
         yield Runtime(rooms)

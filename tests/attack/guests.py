@@ -4,12 +4,18 @@ import asyncio
 
 from tests.attack.wall import Wall
 
-# Every hostile guest starts with this: it speaks on the socket itself, past the guest's own code.
+# Every hostile guest starts with this: it speaks on the socket itself, past the guest's own code, and has read the nonce of its
+# own run from the guest's memory.
 RAW = """
 import json, os, socket, struct, time
 raw = socket.socket(fileno=os.dup(3))
+channel = __import__("mcp_client").call_mcp_tool.__globals__["CALLS"].channel
+nonce = channel.nonce
 def frame(body):
-    body = body if isinstance(body, bytes) else json.dumps(body).encode()
+    if isinstance(body, bytes):
+        body = body.replace(b"NONCE", nonce.encode())
+    else:
+        body = json.dumps(body if body[0] == "failed" else [body[0], nonce, *body[1:]]).encode()
     return struct.pack("<I", len(body)) + body
 def send(*bodies):
     raw.sendall(b"".join(map(frame, bodies)))

@@ -35,9 +35,20 @@ async def never() -> None:
     await asyncio.sleep(3600)
 
 
+left: list[int] = []
+"""Which calls reached the tool below."""
+
+
+async def slow(n: int = 0) -> int:
+    """Is asked more often at once than the gateway lets through: most calls wait."""
+    left.append(n)
+    await asyncio.sleep(0.02)
+    return n
+
+
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wall]:
-    tools = {"t.record": record, "t.big": big, "t.never": never}
+    tools = {"t.record": record, "t.big": big, "t.never": never, "t.slow": slow}
     limits = {"seconds": 20, "calls": 200, "call_bytes": 20_000_000}
     with opened(tmp_path_factory.mktemp("channel"), "namespaces", tools, limits=limits) as wall:
         yield wall
@@ -53,16 +64,16 @@ VIOLATIONS = {
     "length_over_the_limit": "raw.sendall(struct.pack('<I', 1 << 26) + b'x' * 100000)",
     "garbage": "raw.sendall(frame(os.urandom(1000)))",
     "empty_frame": "raw.sendall(frame(b''))",
-    "not_json": "send(b'[\"call\", 1, ')",
-    "not_an_array": "send({'type': 'done'})",
+    "not_json": 'send(b\'["call", "NONCE", 1, \')',
+    "not_an_array": 'send(b\'{"type": "done"}\')',
     "unknown_tag": "send(['exec', 'rm'])",
     "host_tag": "send(['run', '1', {}, 1])",
     "value_tag": "send(['value', 1, 2])",
-    "deep_nesting": "send(b'[\"call\",1,\"t.record\",{\"a\":' + b'[' * 100000 + b']' * 100000 + b'},[]]')",
-    "nan": 'send(b\'["call",1,"t.record",{"a":NaN},[]]\')',
-    "infinity": 'send(b\'["call",1,"t.record",{"a":Infinity},[]]\')',
-    "bad_utf8": 'send(b\'["call",1,"t.record",{"a":"\\xff\\xfe"},[]]\')',
-    "trailing": 'send(b\'["call",1,"t.record",{},[]] []\')',
+    "deep_nesting": "send(b'[\"call\",\"NONCE\",1,\"t.record\",{\"a\":' + b'[' * 100000 + b']' * 100000 + b'},[]]')",
+    "nan": 'send(b\'["call","NONCE",1,"t.record",{"a":NaN},[]]\')',
+    "infinity": 'send(b\'["call","NONCE",1,"t.record",{"a":Infinity},[]]\')',
+    "bad_utf8": 'send(b\'["call","NONCE",1,"t.record",{"a":"\\xff\\xfe"},[]]\')',
+    "trailing": 'send(b\'["call","NONCE",1,"t.record",{},[]] []\')',
     "too_many_fields": "send(['call', 1, 't.record', {}, [], 'more'])",
     "too_few_fields": "send(['call', 1])",
     "wrong_types": "send(['call', '1', 5, [], {}])",
@@ -70,6 +81,11 @@ VIOLATIONS = {
     "float_id": "send(['call', 1.5, 't.record', {}, []])",
     "bool_id": "send(['call', True, 't.record', {}, []])",
     "second_ready": "send(['ready', 1])",
+    "without_nonce": 'send(b\'["call", 1, "t.record", {}, []]\')',
+    "another_nonce": 'send(b\'["call", "0", 1, "t.record", {}, []]\')',
+    "begun_again": "send(['begun']); send(['begun'])",
+    "unfit_while_running": "send(['unfit', 'output'])",
+    "more_abandoned_than_made": "send(*(['abandon', n] for n in range(1000)))",
     "late_failure": "send(['failed', 'sealed badly'])",
     "nul": "send(b'\\0' * 100)",
 }
@@ -151,7 +167,7 @@ def test_a_failed_run_cannot_be_told_as_a_success_after_the_host_ended_it(gatewa
 
 @pytest.mark.requirement("T19")
 def test_duplicate_keys_mean_one_thing_only(gateway: Wall) -> None:
-    gateway.run(RAW + 'send(b\'["call",1,"t.record",{"a":1,"a":2,"\\\\u0061":3},[]]\')\nraw.recv(100)')
+    gateway.run(RAW + 'send(b\'["call","NONCE",1,"t.record",{"a":1,"a":2,"\\\\u0061":3},[]]\')\nraw.recv(100)')
     assert calls == [{"a": 3}]
 
 
@@ -225,6 +241,76 @@ def test_a_call_after_the_end_never_reaches_the_tool(gateway: Wall) -> None:
     harmless(gateway)
 
 
+HASTY_ENDS = {
+    "forged_end": "send(['done', 'over', None, None, None])\nwait_for_end()",
+    "true_end": "'over'",
+    "exit": "os._exit(0)",
+    "violation": "send(['exec'])\nwait_for_end()",
+}
+
+
+@pytest.mark.requirement("T54")
+@pytest.mark.parametrize("ids", ["unlike", "alike"])
+@pytest.mark.parametrize("end", HASTY_ENDS)
+@pytest.mark.parametrize("kept", [False, True], ids=["fresh", "kept"])
+def test_no_call_that_waited_leaves_after_the_end(gateway: Wall, end: str, ids: str, kept: bool) -> None:
+    session = f"hasty-{end}-{ids}" if kept else None
+    left.clear()
+    number = "n + 1000" if ids == "unlike" else "1000"
+    outcome = gateway.run(
+        RAW + f"send(*(call({number}, 't.slow', {{'n': n}}) for n in range(150)))\n{HASTY_ENDS[end]}", session=session
+    )
+    at_the_end = list(left)
+    for _ in range(10):
+        harmless(gateway)  # as long as some of the waiting calls would have taken
+    assert left == at_the_end
+    assert len(left) < 150  # more than may be under way at the same time
+    if ids == "alike":
+        assert (outcome.status, "the id of another one that is open" in (outcome.error or "")) == ("crashed", True), outcome
+    assert _pending_calls(gateway) == 0
+
+
+FORGED = """
+import threading
+def forge():
+    mine = nonce
+    while True:
+        if channel.nonce not in (mine, None):  # the program of this frame has ended, and another runs
+            for _ in range(20): send(['done', 'forged', None, None, None])
+            return
+        time.sleep(0)
+threading.Thread(target=forge, daemon=True).start()
+'own'
+"""
+
+
+@pytest.mark.requirement("T55")
+def test_a_late_end_of_one_execution_never_counts_for_the_next(gateway: Wall) -> None:
+    for round_ in range(10):
+        assert gateway.run(RAW + FORGED, session="forger").result == "own"
+        for number in range(2):
+            outcome = gateway.run(f"import time\ntime.sleep(0.02)\n{round_} * 10 + {number}", session="forger")
+            assert (outcome.status, outcome.result) == ("ok", round_ * 10 + number), outcome
+
+
+@pytest.mark.requirement("T55")
+def test_a_program_that_forges_its_end_does_not_put_the_next_ones_a_run_behind(gateway: Wall) -> None:
+    for number in range(10):
+        forged = gateway.run(RAW + f"send(['done', 'forged', None, None, None])\n{number}", session="behind")
+        assert forged.result == "forged"
+        outcome = gateway.run(f"{number} * 7", session="behind")
+        assert (outcome.status, outcome.result) == ("ok", number * 7), outcome
+
+
+@pytest.mark.requirement("T55")
+def test_a_flood_of_frames_of_an_earlier_execution_ends_the_session_and_the_next_program_is_told(gateway: Wall) -> None:
+    gateway.run(RAW + FORGED.replace("range(20)", "range(100_000)"), session="flood")
+    outcomes = [gateway.run("import time\ntime.sleep(0.05)\n6 * 7", session="flood") for _ in range(3)]
+    for outcome in outcomes:
+        assert outcome.status == "ok" or "a message of another execution" in (outcome.error or ""), outcome
+    assert (outcomes[-1].status, outcomes[-1].result) == ("ok", 42)
+
+
 @pytest.mark.requirement("T21")
 def test_a_call_between_two_runs_of_a_session_never_reaches_the_tool(gateway: Wall) -> None:
     code = RAW + "import threading\nthreading.Thread(target=lambda: (time.sleep(0.3), send(call(1))), daemon=True).start()\n1"
@@ -289,7 +375,7 @@ def test_a_frame_cannot_speak_for_another_run_or_session(gateway: Wall) -> None:
     )  # fmt: skip
     assert calls == [{"session": "victim", "execution": "x", "tenant": "y"}]  # data of the tool, and nothing else
     assert len({event.execution for event in seen}) == 1
-    assert "victim" not in gateway.runtime._open()._rooms.kept.names  # pyright: ignore[reportPrivateUsage]
+    assert "victim" not in gateway.runtime._opened_runtime()._rooms.interpreters.names  # pyright: ignore[reportPrivateUsage]
 
 
 @pytest.mark.requirement("T23")

@@ -174,7 +174,7 @@ def test_launcher_and_template_have_no_secret_in_argument_or_environment(planted
             continue  # gone, or in a namespace that even we cannot look into
         readable += 1
         command = Path(f"/proc/{pid}/cmdline").read_bytes()
-        if b"launch.py" in command or b"zygote.py" in command:
+        if b"keep_template.py" in command or b"fork_template.py" in command:
             assert value.encode() not in environment + command
     assert readable or sys.platform != "linux"
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gristmill.sandbox.linux import cgroups
+from gristmill.sandbox.linux import cgroups, group_folders
 from tests.attack.conftest import open_to_others
 from tests.attack.wall import reachable
 
@@ -137,8 +137,8 @@ def test_cgroups_that_are_required_and_missing_stop_the_start(lacking: Lacking) 
 
 def _granted() -> bool:
     name = f"gristmill-try-{os.getpid()}"
-    found = cgroups.prepare(name)
-    cgroups.remove(found.unique())
+    found = cgroups.prepare_hierarchy(name)
+    group_folders.remove_groups(found.unique_folders())
     return found.version != "none"
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gristmill.session.files.workspace import folder_name
+from gristmill.session.files.workspace import make_folder_name
 from tests.attack.conftest import Canary
 from tests.attack.wall import EFFECT, Wall, everything, opened, outside, program, secret
 
@@ -134,8 +134,9 @@ def test_guest_cannot_write_outside_its_workspace(wall: Wall, public: Path, fold
 def test_guest_cannot_read_another_sessions_workspace(wall: Wall) -> None:
     value = secret()
     wall.run(f"open('private.txt', 'w').write({value!r})", session="victim")
-    state = Path(wall.runtime._open()._rooms.keeping.workspaces.root)  # pyright: ignore[reportPrivateUsage]
-    path = state / folder_name("victim") / "private.txt"
+    state = Path(wall.runtime._opened_runtime()._rooms.session_stores.workspaces.root)  # pyright: ignore[reportPrivateUsage]
+    (folder,) = (each for each in state.glob("victim-*") if each.is_dir())
+    path = folder / "private.txt"
     assert value in outside(program("return open(values['path']).read()", {"path": str(path)}))
     body = """
         import os
@@ -151,9 +152,9 @@ def test_guest_cannot_read_another_sessions_workspace(wall: Wall) -> None:
                 pass
         return found
     """
-    outcome = wall.inside(body, session="thief", path=str(path), folder=folder_name("victim"))
+    outcome = wall.inside(body, session="thief", path=str(path), folder=folder.name)
     assert value not in everything(outcome)
-    assert value not in everything(wall.inside(body, path=str(path), folder=folder_name("victim")))
+    assert value not in everything(wall.inside(body, path=str(path), folder=folder.name))
 
 
 @pytest.mark.requirement("T3")
@@ -165,7 +166,7 @@ def test_guest_cannot_follow_a_symlink_out_of_its_workspace_in_a_later_run(wall:
 
 @pytest.mark.requirement("T3", "T5")
 def test_guest_does_not_learn_paths_of_the_host(namespaces: Wall) -> None:
-    state = str(namespaces.runtime._open()._rooms.keeping.workspaces.root)  # pyright: ignore[reportPrivateUsage]
+    state = str(namespaces.runtime._opened_runtime()._rooms.session_stores.workspaces.root)  # pyright: ignore[reportPrivateUsage]
     body = """
         found = []
         for name in ("mountinfo", "mounts", "mountstats", "maps", "environ", "cmdline", "cgroup"):
@@ -317,9 +318,12 @@ sorted(os.listdir(b"."))[:3] and "done"
 @pytest.mark.requirement("T3")
 def test_a_workspace_that_is_a_link_is_refused(tmp_path: Path, public: Path) -> None:
     with opened(tmp_path, "namespaces") as wall:
-        wall.run("1", session="first")
-        root = Path(wall.runtime._open()._rooms.keeping.workspaces.root)  # pyright: ignore[reportPrivateUsage]
-        (root / folder_name("linked")).symlink_to(public)
+        wall.run("1", session="linked")
+        wall.runtime.drop_session("linked")
+        root = Path(wall.runtime._opened_runtime()._rooms.session_stores.workspaces.root)  # pyright: ignore[reportPrivateUsage]
+        (folder,) = (each for each in root.glob("linked-*") if each.is_dir())
+        folder.rmdir()
+        folder.symlink_to(public)
         outcome = wall.run("open('x', 'w')", session="linked")
         assert outcome.status == "refused"
         assert list(public.iterdir()) == []
@@ -328,7 +332,7 @@ def test_a_workspace_that_is_a_link_is_refused(tmp_path: Path, public: Path) -> 
 @pytest.mark.requirement("T3")
 @pytest.mark.parametrize("session", ["../../etc", "/etc", "..", ".", "a/b", "a\\b", "A", "ü" * 60, "x" * 128])
 def test_a_session_name_never_leads_out_of_the_workspaces(tmp_path: Path, session: str) -> None:
-    name = folder_name(session)
+    name = make_folder_name(session)
     assert "/" not in name
     assert name not in (".", "..")
     assert (tmp_path / name).resolve().parent == tmp_path.resolve()

@@ -146,14 +146,16 @@ def test_the_gateway_goes_on_after_the_sudden_death_of_its_helpers(tmp_path: Pat
 @pytest.mark.requirement("T12", "P4")
 @pytest.mark.parametrize("level", LEVELS)
 def test_nothing_survives_the_death_of_the_keeper_and_then_the_host(tmp_path: Path, level: str) -> None:
-    with host(tmp_path, level) as gateway:
+    with host(tmp_path, level) as living, host(tmp_path, level) as gateway:
         family = gateway.tree()
         os.kill(gateway.keeper, signal.SIGKILL)
         gateway.process.kill()
         gateway.process.wait()
         wait_until(lambda: not _alive(family), "every process is gone")
-        for folder in gateway.cgroups:  # nobody was left to remove them; ours to tidy
-            _remove_groups(folder)
+        assert all(map(os.path.exists, gateway.cgroups)), "the control: nothing was left to remove the groups"
+        with host(tmp_path, level, callers=0) as next_one:
+            assert not any(map(os.path.exists, gateway.cgroups)), "the next start left the groups of a dead gateway"
+            assert all(map(os.path.exists, (*living.cgroups, *next_one.cgroups))), "groups of a living gateway were removed"
 
 
 @pytest.mark.requirement("T12", "P4")
@@ -193,22 +195,3 @@ def test_a_frozen_gateway_that_is_killed_leaves_nothing(tmp_path: Path) -> None:
         gateway.process.kill()
         gateway.process.wait()
         _nothing_left(gateway, family)
-
-
-def _remove_groups(folder: str) -> None:
-    if not os.path.isdir(folder):
-        return
-    for name in os.listdir(folder):
-        if os.path.isdir(f"{folder}/{name}"):
-            wait_until(lambda path=f"{folder}/{name}": _rmdir(path), "the group is empty")
-    wait_until(lambda: _rmdir(folder), "the group is empty")
-
-
-def _rmdir(path: str) -> bool:
-    try:
-        os.rmdir(path)
-    except FileNotFoundError:
-        return True
-    except OSError:
-        return False
-    return True

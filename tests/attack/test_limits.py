@@ -27,7 +27,7 @@ def namespaces(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wall]:
 
 
 def has_cgroups(wall: Wall) -> bool:
-    pool = wall.runtime._open()._rooms.pool  # pyright: ignore[reportPrivateUsage]
+    pool = wall.runtime._opened_runtime()._rooms.pool  # pyright: ignore[reportPrivateUsage]
     assert isinstance(pool, LinuxPool)
     return pool.cgroups.version != "none"
 
@@ -214,6 +214,27 @@ def test_processes_and_threads_beyond_the_limit_are_not_to_be_had(namespaces: Wa
     limited(namespaces.run(BOMBS[way], limits={"processes": 20, "seconds": 20, "memory_mb": 512}), "processes")
 
 
+@pytest.mark.requirement("T87")
+def test_threads_are_limited_at_the_landlock_level_without_cgroups_too(landlock: Wall, tmp_path: Path) -> None:
+    with opened(tmp_path, "landlock", cgroups="off") as wall:
+        assert not has_cgroups(wall)
+        for session in (None, "threads"):
+            limited(wall.run(SLEEPERS, limits={"processes": 64, "seconds": 20}, session=session), "processes")
+        few = SLEEPERS.replace("400", "50").replace("60,", "0.1,")
+        assert wall.run(few, limits={"processes": 64, "seconds": 20}).result == 50
+
+
+SLEEPERS = """
+import threading, time
+threading.stack_size(1 << 16)
+threads = [threading.Thread(target=time.sleep, args=(60,), daemon=True) for _ in range(400)]
+for thread in threads:
+    thread.start()
+time.sleep(0.2)
+len(threads)
+"""
+
+
 @pytest.mark.requirement("T16")
 def test_a_fork_bomb_in_all_directions_is_ended_and_hurts_nobody(namespaces: Wall) -> None:
     outcome = namespaces.run(
@@ -358,7 +379,7 @@ def test_a_result_beyond_the_limit_is_refused_and_named(wall: Wall) -> None:
 
 @pytest.mark.requirement("T16")
 def test_limits_of_a_caller_can_only_be_lower(namespaces: Wall) -> None:
-    huge: dict[str, Any] = dict.fromkeys(Limits.__dataclass_fields__, 10**9)
+    huge: dict[str, Any] = dict.fromkeys(Limits.__struct_fields__, 10**9)
     outcome = namespaces.run(
         "import resource as r\n[r.getrlimit(n)[0] for n in (r.RLIMIT_NOFILE, r.RLIMIT_NPROC, r.RLIMIT_FSIZE, r.RLIMIT_CPU)]",
         limits=huge,
@@ -369,7 +390,7 @@ def test_limits_of_a_caller_can_only_be_lower(namespaces: Wall) -> None:
 @pytest.mark.requirement("T16")
 def test_every_limit_has_a_test_that_exceeds_it() -> None:
     text = Path(__file__).read_text()
-    for name in Limits.__dataclass_fields__:
+    for name in Limits.__struct_fields__:
         assert f'"{name}"' in text, name
 
 

@@ -113,7 +113,7 @@ def test_a_descriptor_of_the_gateway_is_not_inherited(wall: Wall, tmp_path: Path
 
 
 def _waiting(wall: Wall) -> Jail:
-    pool = wall.runtime._open()._rooms.pool  # pyright: ignore[reportPrivateUsage]
+    pool = wall.runtime._opened_runtime()._rooms.pool  # pyright: ignore[reportPrivateUsage]
     assert isinstance(pool, LinuxPool)
     wait_until(lambda: pool.waiting > 0, "a child waits")
     return pool._warm[0]  # pyright: ignore[reportPrivateUsage]
@@ -168,7 +168,7 @@ def test_from_outside_a_waiting_child_has_exactly_the_mounts_that_are_listed(nam
 
 @pytest.mark.requirement("T5", "T27")
 def test_two_waiting_children_share_nothing_but_the_empty_network(namespaces: Wall) -> None:
-    pool = namespaces.runtime._open()._rooms.pool  # pyright: ignore[reportPrivateUsage]
+    pool = namespaces.runtime._opened_runtime()._rooms.pool  # pyright: ignore[reportPrivateUsage]
     assert isinstance(pool, LinuxPool)
     wait_until(lambda: pool.waiting > 1, "two children wait")
     one, two = (jail.handles.pid for jail in list(pool._warm)[:2])  # pyright: ignore[reportPrivateUsage]
@@ -178,7 +178,7 @@ def test_two_waiting_children_share_nothing_but_the_empty_network(namespaces: Wa
 
 @pytest.mark.requirement("T4", "T5")
 def test_from_outside_the_keeper_holds_nothing_of_ours(wall: Wall) -> None:
-    pool = wall.runtime._open()._rooms.pool  # pyright: ignore[reportPrivateUsage]
+    pool = wall.runtime._opened_runtime()._rooms.pool  # pyright: ignore[reportPrivateUsage]
     assert isinstance(pool, LinuxPool)
     template = pool._template  # pyright: ignore[reportPrivateUsage]
     assert template is not None
@@ -191,7 +191,7 @@ def test_from_outside_the_keeper_holds_nothing_of_ours(wall: Wall) -> None:
 
 @pytest.mark.requirement("T14", "T16")
 def test_where_cgroups_are_granted_a_waiting_child_is_already_in_its_own(namespaces: Wall) -> None:
-    pool = namespaces.runtime._open()._rooms.pool  # pyright: ignore[reportPrivateUsage]
+    pool = namespaces.runtime._opened_runtime()._rooms.pool  # pyright: ignore[reportPrivateUsage]
     assert isinstance(pool, LinuxPool)
     if pool.cgroups.version == "none":
         pytest.skip(f"allowed: no cgroup is granted to this user: {pool.cgroups.reason}")

@@ -20,10 +20,10 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from gristmill.config.tree import Config, load_config
 from gristmill.model import ToolCall
 from gristmill.runtime.open.open_servers import open_servers
-from gristmill.sandbox.confine.confine_server import Confinement, launcher
+from gristmill.sandbox.confine.confine_server import Confinement, open_launcher
 from gristmill.sandbox.linux import kernel
 from gristmill.upstream.base import Upstreams
-from gristmill.upstream.execution_callers import Callers
+from gristmill.upstream.execution_callers import ExecutionCallers
 
 PROGRAM = Path(__file__).parent / "programs" / "prying.py"
 SECRET = "n0t-for-servers"
@@ -53,7 +53,7 @@ class Host:
             "room": str(self.folder / "room"),
             "victim": self.victim,
             "gateway": os.getpid(),
-            "keyctl": kernel.number("keyctl"),
+            "keyctl": kernel.find_syscall_number("keyctl"),
             "port": self.port,
             "stream": str(self.folder / "stream"),
             "datagram": str(self.folder / "datagram"),
@@ -113,7 +113,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
         victim = stack.enter_context(subprocess.Popen(["sleep", "600"]))
         stack.callback(victim.kill)
         portal = stack.enter_context(start_blocking_portal())
-        opened = portal.wrap_async_context_manager(open_servers(_config(folder), {}, Callers()))
+        opened = portal.wrap_async_context_manager(open_servers(_config(folder), {}, ExecutionCallers()))
         yield Host(folder, stack.enter_context(opened), portal, victim.pid, tcp.getsockname()[1])
 
 
@@ -164,6 +164,52 @@ LOCAL = {
     "send to a socket file": "a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM); result = a.sendto(b'x', datagram)",
     "go around by io_uring": "result = checked(libc.syscall(425, 8, (__import__('ctypes').c_char * 120)()))",
 }
+
+
+MODES = {
+    "make its file set-uid": "p = new(); result = os.chmod(p, 0o4755)",
+    "make its file set-gid": "p = new(); result = os.chmod(p, 0o2755)",
+    "open its file to all": "p = new(); result = os.chmod(p, 0o666)",
+    "open its folder to all": "p = new(); os.unlink(p); os.mkdir(p); result = os.chmod(p, 0o1777)",
+    "by descriptor": "f = os.open(new(), os.O_RDWR); result = os.fchmod(f, 0o4755)",
+    "beneath a folder": "p = new(); f = os.open(os.path.dirname(p), os.O_RDONLY); result = os.chmod(os.path.basename(p), 0o6755, dir_fd=f)",
+    "by the newer call": "p = new(); result = checked(libc.syscall(452, -100, p.encode(), 0o4755, 0))",
+    "with the file": "p = new(); result = os.open(p + 'x', os.O_CREAT | os.O_WRONLY, 0o4755)",
+    "with a nameless file": "result = os.open(os.path.dirname(new()), os.O_TMPFILE | os.O_WRONLY, 0o4755)",
+    "with a folder": "result = checked(libc.mkdir((new() + 'd').encode(), 0o6755))",
+    "with a pipe": "result = os.mkfifo(new() + 'p', 0o6755)",
+    "with the file, told in memory": "import struct, ctypes; how = ctypes.create_string_buffer(struct.pack('<QQQ', 0o101, 0o4755, 0)); result = checked(libc.syscall(437, -100, (new() + 'y').encode(), how, 24))",
+    "by a list of rights": "import struct; acl = struct.pack('<I' + 'HHI' * 4, 2, 1, 6, 0xFFFFFFFF, 4, 6, 0xFFFFFFFF, 16, 6, 0xFFFFFFFF, 32, 6, 0xFFFFFFFF); result = os.setxattr(new(), 'system.posix_acl_access', acl)",
+    "by an attribute": "result = os.setxattr(new(), 'user.x', b'1')",
+    "on a file of the gateway": "result = os.chmod(f'{state}/file', 0o4777)",
+}
+MAKE_NEW = """
+import tempfile
+def new():
+    handle, path = tempfile.mkstemp()
+    os.close(handle)
+    return path
+"""
+
+
+@pytest.mark.requirement("T76")
+@pytest.mark.parametrize("what", MODES)
+def test_a_confined_server_cannot_set_bits_that_give_others_rights(host: Host, what: str) -> None:
+    code = MAKE_NEW + MODES[what]
+    free = host.ask("free", code)
+    if "refused" in free and what.startswith("by a"):
+        pytest.skip("allowed: the file system of temporary files has no such attributes")
+    assert "did" in free, free
+    answer = host.ask("confined", code)
+    assert "refused" in answer, answer
+
+
+@pytest.mark.requirement("T76")
+def test_new_files_of_a_confined_server_are_not_open_to_all(host: Host) -> None:
+    code = (
+        f"{MAKE_NEW}p = new() + 'z'\nos.close(os.open(p, os.O_CREAT | os.O_WRONLY, 0o666)); result = os.stat(p).st_mode & 0o777"
+    )
+    assert host.ask("confined", code) == {"did": 0o644}
 
 
 @pytest.mark.requirement("T41")
@@ -228,7 +274,7 @@ def test_a_confined_server_sees_its_own_environment_and_nothing_of_the_gateways(
 @pytest.mark.requirement("T41")
 def test_a_file_that_somebody_left_open_does_not_reach_a_confined_server() -> None:
     wanted = Confinement(server="x", program="/bin/ls", path="", cwd=Path("/"))
-    with launcher(wanted) as (command, _), socket.socket() as left:
+    with open_launcher(wanted) as (command, _), socket.socket() as left:
         left.set_inheritable(True)
         listing = ["ls", "/proc/self/fd"]
         free = subprocess.run(listing, pass_fds=[left.fileno()], capture_output=True, text=True, check=True)
@@ -277,7 +323,7 @@ def test_its_own_folder_goes_with_a_confined_server(tmp_path: Path) -> None:
     async def main() -> Path:
         config = _config(tmp_path)
         only = config.model_copy(update={"servers": {"confined": config.servers["confined"]}})
-        async with open_servers(only, {}, Callers()) as upstreams:
+        async with open_servers(only, {}, ExecutionCallers()) as upstreams:
             answer: Any = (
                 await upstreams(_call("confined", "open(os.path.expanduser('~/x'), 'w'); result = os.environ['HOME']"))
             ).value
@@ -295,8 +341,8 @@ def test_the_folder_of_a_gateway_that_was_killed_is_swept_by_the_next(tmp_path: 
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     program = """
 from pathlib import Path
-from gristmill.sandbox.confine.confine_server import Confinement, launcher
-with launcher(Confinement(server="x", program="/bin/true", path="", cwd=Path("/"))) as (_, folder):
+from gristmill.sandbox.confine.confine_server import Confinement, open_launcher
+with open_launcher(Confinement(server="x", program="/bin/true", path="", cwd=Path("/"))) as (_, folder):
     print(folder, flush=True)
     input()
 """

@@ -11,12 +11,10 @@ import anyio
 import pytest
 
 from gristmill.config.tree import load_config
-from gristmill.errors import ConfigError
 from gristmill.runtime.open.open_servers import open_servers
 from gristmill.sandbox.linux.confined import confined_launcher as confined
-from gristmill.serve.mcp.passthrough import relaying
 from gristmill.upstream.base import ServerStatus
-from gristmill.upstream.execution_callers import Callers
+from gristmill.upstream.execution_callers import ExecutionCallers
 from tests.attack.wall import PATIENCE
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -37,8 +35,8 @@ def _ran(folder: Path) -> bool:
 async def row(folder: Path, **confine: Any) -> ServerStatus:
     """What becomes of the server here."""
     config = load_config(None, store={"path": str(folder / "state")}, servers={"pry": _server(folder, **confine)})
-    async with open_servers(config, {}, Callers()) as upstreams:
-        await upstreams["pry"].settled()
+    async with open_servers(config, {}, ExecutionCallers()) as upstreams:
+        await upstreams["pry"].wait_until_settled()
         return upstreams["pry"].status
 
 
@@ -85,29 +83,15 @@ def test_a_landlock_that_cannot_keep_signals_in_is_too_old(tmp_path: Path) -> No
     program = f"""
 import sys
 sys.path.insert(0, {str(Path(confined.__file__).parents[4])!r})
-from gristmill.sandbox.linux.confined import confined_launcher as confined
-from gristmill.sandbox.linux.confined import confined_profile as walls
-profile = walls.Profile(rules=[], network=False, filter=b"", remedy="Do this.")
+from gristmill.sandbox.linux.confined import confined_launcher as confined, confined_profile as walls
+profile = walls.ConfinedProfile(rules=[], network=False, filter=b"", remedy="Do this.")
 sys.argv = ["", *profile.words(), "/bin/echo", "it ran"]
-confined.landlock.abi = lambda: 5
+confined.landlock.read_abi = lambda: 5
 confined.main()
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE, check=False)
-    assert (done.returncode, done.stdout) == (confined.FAILED, "")
+    assert (done.returncode, done.stdout) == (confined.EXIT_FAILED, "")
     assert "version 6 is needed, this kernel has 5. Do this." in done.stderr
-
-
-@pytest.mark.requirement("T41")
-def test_the_mode_that_relays_a_server_as_it_is_does_not_start_a_confined_one(tmp_path: Path) -> None:
-    config = load_config(None, servers={"pry": _server(tmp_path)})
-
-    async def main() -> None:
-        async with relaying(config, "pry"):
-            pass
-
-    with pytest.raises(ConfigError, match="is to be confined"):
-        anyio.run(main)
-    assert not _ran(tmp_path)
 
 
 @pytest.mark.requirement("T41")

@@ -179,7 +179,7 @@ import sys, linecache, gc, traceback
 
 
 def _template_pid(wall: Wall) -> int:
-    pool = wall.runtime._open()._rooms.pool  # pyright: ignore[reportPrivateUsage]
+    pool = wall.runtime._opened_runtime()._rooms.pool  # pyright: ignore[reportPrivateUsage]
     assert isinstance(pool, LinuxPool)
     wait_until(lambda: pool.waiting > 0, "a child waits")
     pid = pool._warm[0].handles.pid  # pyright: ignore[reportPrivateUsage]

@@ -36,7 +36,7 @@ def test_whoever_may_read_and_approve_is_told_what_that_does_not_show(tab: Watch
     assert page.get_by_role("link", name="private").count() == 0
     page = tab.open("sessions/private")
     expect(page.locator("h1")).to_have_text("private")
-    expect(page.locator(".empty")).to_contain_text("somebody else's")
+    expect(page.locator(".empty")).to_contain_text("belongs to another caller")
 
 
 def test_a_session_whose_name_no_address_can_hold_is_found_all_the_same(tab: Watched, mill: Service) -> None:

@@ -14,22 +14,22 @@ import httpx2
 from mcp import MCPError
 
 from gristmill.config.sections.servers_section import OAuthConfig, ServerConfig
-from gristmill.events import ignore
+from gristmill.events import ignore_event
 from gristmill.model import Tool, ToolCall
 from gristmill.upstream.base import InputAnswer, InputRequest
-from gristmill.upstream.build_server import address_of
+from gristmill.upstream.build_server import make_http_address
 from gristmill.upstream.http import http_transport as http
-from gristmill.upstream.http.http_transport import http_transport
-from gristmill.upstream.login.oauth_login import open_browser
-from gristmill.upstream.mcp.list_tools import Filter, list_tools
-from gristmill.upstream.mcp.mcp_connection import Connection, Hooks, open_connection
-from gristmill.upstream.secret_references import Secrets
+from gristmill.upstream.http.http_transport import make_http_transport
+from gristmill.upstream.login.oauth_login import listen_for_browser
+from gristmill.upstream.mcp.list_tools import ToolFilter, list_tools
+from gristmill.upstream.mcp.mcp_connection import ConnectionHooks, McpConnection, open_connection
+from gristmill.upstream.secret_references import SecretReferences
 
 DOCUMENT = "https://conformance-test.local/client-metadata.json"
 SAMPLES: dict[str, Any] = {"string": "text", "integer": 3, "number": 2.5, "boolean": True, "array": [], "object": {}}
 
 
-class Noticed(http.Guard):
+class Noticed(http.AddressGuard):
     """The guard, which says when the stream is open by which an older server speaks first."""
 
     listening: anyio.Event
@@ -78,7 +78,7 @@ def arguments(tool: Tool) -> dict[str, Any]:
     return {name: SAMPLES.get(properties.get(name, {}).get("type"), "text") for name in wanted}
 
 
-async def look_around(connection: Connection) -> None:
+async def look_around(connection: McpConnection) -> None:
     """Resources and prompts, where the server has them."""
     can, client = connection.client.server_capabilities, connection.client
     if can.resources:
@@ -89,8 +89,8 @@ async def look_around(connection: Connection) -> None:
             await client.get_prompt(prompt.name, {argument.name: "text" for argument in prompt.arguments or ()})
 
 
-async def drive(connection: Connection, context: Mapping[str, Any]) -> None:
-    tools = await list_tools(connection.client, "it", Filter())
+async def drive(connection: McpConnection, context: Mapping[str, Any]) -> None:
+    tools = await list_tools(connection.client, "it", ToolFilter())
     calls = [(call["name"], call["arguments"]) for call in context.get("toolCalls", ())]
     calls = calls or [(tool.name, arguments(tool)) for tool in tools]
     for number, (name, given) in enumerate(calls):
@@ -114,13 +114,13 @@ def oauth(scenario: str, context: Mapping[str, Any]) -> OAuthConfig | None:
 async def main() -> None:
     scenario = os.environ.get("MCP_CONFORMANCE_SCENARIO", "")
     context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
-    memory, Noticed.listening, http.Guard = Memory(), anyio.Event(), Noticed
+    memory, Noticed.listening, http.AddressGuard = Memory(), anyio.Event(), Noticed
     config = ServerConfig(url=sys.argv[-1], oauth=oauth(scenario, context))
-    secrets = Secrets(environ={"CLIENT_SECRET": context.get("client_secret", "")})
-    hooks = Hooks(server="it", emit=ignore, ask=answer, changed=lambda: None)
-    async with open_browser(visit, seconds=20.0) as browser:
-        address = address_of("it", config, secrets, lambda _: memory, browser)
-        async with open_connection(lambda: http_transport(address), "auto", hooks) as connection:
+    secrets = SecretReferences(environ={"CLIENT_SECRET": context.get("client_secret", "")})
+    hooks = ConnectionHooks(server="it", emit=ignore_event, ask=answer, on_tools_changed=lambda: None)
+    async with listen_for_browser(visit, seconds=20.0) as browser:
+        address = make_http_address("it", config, secrets, lambda _: memory, browser)
+        async with open_connection(lambda: make_http_transport(address), "auto", hooks) as connection:
             if scenario.startswith(("elicitation", "sse-retry")):
                 # What such a server says by that stream before somebody listens is lost, or comes as if it were opened again.
                 with anyio.move_on_after(5):

@@ -6,7 +6,7 @@ Only the work behind the tools is made up. ``python -m tests.conformance.tasks_f
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import anyio
 from mcp_types import (
@@ -19,50 +19,54 @@ from mcp_types import (
     Tool,
 )
 
+from gristmill.config.sections.serve_section import ServeConfig
 from gristmill.model import Outcome
-from gristmill.serve.mcp.answer_call import Answer, begin, take_up
-from gristmill.serve.mcp.mcp_door import Door
+from gristmill.runs.active_run import ActiveRun
+from gristmill.runs.served_runs import build_runs
+from gristmill.runtime.runtime import Runtime
+from gristmill.serve.mcp.answer_call import Answer, begin_run, continue_run
+from gristmill.serve.mcp.door_runs import DoorRuns
+from gristmill.serve.mcp.mcp_door import McpDoor
 from gristmill.serve.mcp.mcp_server import build_server
 from gristmill.serve.mcp.questions.ask_client import AskClient, Ctx
-from gristmill.serve.mcp.run import Run
-from gristmill.serve.mcp.run_http import listen
 from gristmill.serve.mcp.tasks.tasks_extension import require_tasks
 from gristmill.serve.mcp.transport.mcp_over_http import LOOPBACK
+from tests.conformance.serve_at_address import serve_at_address
 from tests.unit.serve.mcp.tools.test_outcome_result import OK
 
-Job = Callable[[Run, AskClient | None, Mapping[str, Any]], Awaitable[Outcome]]
+Job = Callable[[ActiveRun, AskClient | None, Mapping[str, Any]], Awaitable[Outcome]]
 QUESTION = ElicitRequestFormParams(message="Sure?", requested_schema={"type": "object", "properties": {}})
 
 
-async def slow_compute(_run: Run, _ask: AskClient | None, arguments: Mapping[str, Any]) -> Outcome:
+async def slow_compute(_run: ActiveRun, _ask: AskClient | None, arguments: Mapping[str, Any]) -> Outcome:
     await anyio.sleep(float(arguments.get("seconds", 0)))
     return replace(OK, result="computed")
 
 
-async def failing_job(run: Run, _ask: AskClient | None, _arguments: Mapping[str, Any]) -> Outcome:
+async def failing_job(run: ActiveRun, _ask: AskClient | None, _arguments: Mapping[str, Any]) -> Outcome:
     await _handed_out(run)
     return replace(OK, status="failed", success=False, error="it failed")
 
 
-async def protocol_error_job(run: Run, _ask: AskClient | None, _arguments: Mapping[str, Any]) -> Outcome:
+async def protocol_error_job(run: ActiveRun, _ask: AskClient | None, _arguments: Mapping[str, Any]) -> Outcome:
     await _handed_out(run)
     raise RuntimeError("a fault inside")
 
 
-async def confirm_delete(run: Run, ask: AskClient | None, _arguments: Mapping[str, Any]) -> Outcome:
+async def confirm_delete(run: ActiveRun, ask: AskClient | None, _arguments: Mapping[str, Any]) -> Outcome:
     await _handed_out(run)
     assert ask
     return replace(OK, result=(await ask(QUESTION)).action)
 
 
-async def multi_input(run: Run, ask: AskClient | None, _arguments: Mapping[str, Any]) -> Outcome:
+async def multi_input(run: ActiveRun, ask: AskClient | None, _arguments: Mapping[str, Any]) -> Outcome:
     await _handed_out(run)
     assert ask
     await asyncio.gather(ask(QUESTION), ask(QUESTION))
     return OK
 
 
-async def tool_with_task(run: Run, ask: AskClient | None, _arguments: Mapping[str, Any]) -> Outcome:
+async def tool_with_task(run: ActiveRun, ask: AskClient | None, _arguments: Mapping[str, Any]) -> Outcome:
     assert ask
     answer = await ask(QUESTION)
     await _handed_out(run)
@@ -81,7 +85,7 @@ NEEDS_TASKS = ("failing_job", "test_tool_with_task")
 TOOLS = [Tool(name=name, input_schema={"type": "object"}) for name in ("greet", *JOBS)]
 
 
-async def _handed_out(run: Run) -> None:
+async def _handed_out(run: ActiveRun) -> None:
     while not run.is_task:
         await anyio.sleep(0.01)
 
@@ -91,7 +95,8 @@ async def nobody() -> Any:
 
 
 async def main() -> None:
-    door = Door(hall=nobody, instructions="", on_wire=True, task_after=0.0)
+    served = build_runs(cast("Runtime", None), ServeConfig(), places=100, keeps_events=False)
+    door = McpDoor(hall=nobody, instructions="", on_wire=True, task_after=0.0, runs=DoorRuns(served))
     server = build_server(door)
 
     async def list_tools(_ctx: Ctx, _params: PaginatedRequestParams) -> ListToolsResult:
@@ -104,12 +109,12 @@ async def main() -> None:
         if params.name in NEEDS_TASKS:
             require_tasks(ctx)
         if params.request_state is not None:
-            return await take_up(door, ctx, params)
-        return await begin(door, ctx, None, lambda run, ask, _: JOBS[params.name](run, ask, arguments))
+            return await continue_run(door, ctx, params)
+        return await begin_run(door, ctx, None, lambda run, ask, _: JOBS[params.name](run, ask, arguments))
 
     server.add_request_handler("tools/list", PaginatedRequestParams, list_tools)
     server.add_request_handler("tools/call", CallToolRequestParams, call_tool)
-    await listen(server, door, host="127.0.0.1", port=0, token=None, hosts=LOOPBACK)
+    await serve_at_address(server, door, host="127.0.0.1", port=0, token=None, hosts=LOOPBACK)
 
 
 if __name__ == "__main__":

@@ -60,12 +60,7 @@ def _required(revision: str, role: str) -> set[str]:
 
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_the_server_passes_every_required_scenario(revision: str, tmp_path: Path) -> None:
-    config = tmp_path / "gristmill.toml"
-    config.write_text(
-        f'[servers.fixture]\ncommand = "{sys.executable}"\nargs = ["{HERE / "fixture.py"}"]\n[store]\npath = "{tmp_path}"\n'
-    )
-    options = ["--http", "--no-token", "--port", "0", "--passthrough", "fixture", "--config", str(config)]
-    command = [sys.executable, "-m", "gristmill", "serve", *options]
+    command = [sys.executable, "-m", "tests.conformance.passthrough", sys.executable, str(HERE / "fixture.py")]
     with _started(command, ready="listening on", on="stderr") as line:
         url = line.split()[-1].replace("127.0.0.1", "localhost")
         report = _suite("server", "--url", url, "--requirements", revision, "-o", str(tmp_path / "out"))

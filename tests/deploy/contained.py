@@ -112,5 +112,5 @@ def refuse(names: Iterable[str], answer: int) -> bytes:
 
 if __name__ == "__main__":
     (rule,) = json.loads((DEPLOY / "seccomp.json").read_text())["syscalls"]
-    seccomp.install(refuse(rule["names"], ERRNO | rule["errnoRet"]))
+    seccomp.install_filter(refuse(rule["names"], ERRNO | rule["errnoRet"]))
     os.execvp(sys.argv[1], sys.argv[1:])

@@ -8,6 +8,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import tarfile
 import tempfile
 import threading
 from collections.abc import Callable, Generator
@@ -24,7 +25,7 @@ from gristmill import Config, Runtime
 from gristmill.config.tree import SandboxConfig, StoreConfig
 from gristmill.errors import NotFound
 from gristmill.runtime.open.open_records import open_config_store
-from gristmill.serve.access_tokens import TABLES, Tokens
+from gristmill.serve.access_tokens import TokenRegister
 from tests.deploy import runbook
 from tests.deploy.contained import DEPLOY
 from tests.servers import postgres
@@ -86,8 +87,8 @@ def on_postgres(folder: Path, server: postgres.Server, name: str = "", key: str 
 
 async def leave_and_copy(home: Home, take: Callable[[], object]) -> tuple[str, str, str]:
     """Work, take a copy, work on; the token, and the executions before and after."""
-    async with open_config_store(home.config, TABLES) as store:
-        token, _ = await Tokens(store).create("ann", tenant="acme", scopes=("execute",))
+    async with open_config_store(home.config) as store:
+        token, _ = await TokenRegister(store).create("ann", tenant="acme", scopes=("execute",))
     async with Runtime.open(home.config, serving=True) as runtime:
         kept = await runtime.execute(KEEP, session="ann")
         await asyncio.to_thread(take)
@@ -98,8 +99,8 @@ async def leave_and_copy(home: Home, take: Callable[[], object]) -> tuple[str, s
 
 
 async def look(home: Home, token: str, kept: str, lost: str) -> None:
-    async with open_config_store(home.config, TABLES) as store:
-        assert (await Tokens(store).verify(token)).caller == "ann@acme"
+    async with open_config_store(home.config) as store:
+        assert (await TokenRegister(store).verify(token)).identity.caller == "ann@acme"
     async with Runtime.open(home.config, serving=True) as runtime:
         assert (await runtime.audit.show(kept)).entry.record.status == "ok"
         with pytest.raises(NotFound):
@@ -117,7 +118,10 @@ def test_what_was_there_when_the_copy_was_taken_is_there_again_and_whole(
     homes = [
         on_postgres(folder, request.getfixturevalue("server")) if kind == "postgres" else Home(folder) for folder in (old, new)
     ]
+    (old / "gristmill.db.before-2").touch()
     found = asyncio.run(leave_and_copy(homes[0], lambda: homes[0].script("backup.sh", old, copy, keys)))
+    with tarfile.open(copy / "files.tar.gz") as files:
+        assert not [name for name in files.getnames() if "gristmill.db" in name], "databases are copied by their own tools"
     names = {"files.tar.gz", "gristmill.db" if kind == "sqlite" else "database.dump"}
     assert {path.name for path in copy.iterdir()} - {"in-motion"} == names
     assert (keys / "copy" / "ledger.key").exists(), "the key is kept apart"

@@ -92,14 +92,14 @@ def test_all_that_may_be_used_at_once_fits_into_the_containers_memory() -> None:
 
 def test_a_variable_says_which_release_runs_and_the_runbook_changes_that_one(tmp_path: Path) -> None:
     (name,) = re.fullmatch(r"gristmill:\$\{(\w+):-latest\}", SERVICES["gristmill"]["image"]).groups()  # pyright: ignore[reportOptionalMemberAccess]
-    (tmp_path / ".env").write_text(f"{name}=0.1.0\nGRISTMILL_APPARMOR=gristmill\n")
+    (tmp_path / ".env").write_text(f"{name}=0.2.0\nGRISTMILL_APPARMOR=gristmill\n")
     # Whatever compose does, it does with the tag that it finds beside its file.
     done = runbook.run(runbook.block("docker compose build gristmill"), tmp_path, {"docker": 'echo "$(sed q .env) $*"'})
     assert done.splitlines() == [
-        f"{name}=0.2.0 compose {words}"
+        f"{name}=0.3.0 compose {words}"
         for words in ("build gristmill", "run --rm gristmill doctor --no-servers", "up -d gristmill")
     ]
-    assert (tmp_path / ".env").read_text() == f"{name}=0.2.0\nGRISTMILL_APPARMOR=gristmill\n"
+    assert (tmp_path / ".env").read_text() == f"{name}=0.3.0\nGRISTMILL_APPARMOR=gristmill\n"
     assert ".env" in (DEPLOY / ".gitignore").read_text().split()
 
 

@@ -16,7 +16,7 @@ from gristmill.config.tree import load_config
 from gristmill.errors import Refused
 from gristmill.ledger.metrics import METRICS
 from gristmill.serve.cli.verbs.operate.serve import TOKEN_VARIABLE
-from gristmill.serve.http.limits.request_wall import Wall
+from gristmill.serve.http.limits.request_wall import RequestWall
 from tests.deploy import runbook
 from tests.deploy.contained import DEPLOY
 
@@ -123,7 +123,7 @@ def test_the_runbooks_folder_says_where_the_image_is_and_which(tmp_path: Path) -
     (tmp_path / "mill" / "kustomization.yaml").write_text(text)
     shutil.copytree(DEPLOY, tmp_path / "deploy", ignore=shutil.ignore_patterns("secrets"))
     (deployment,) = [one for one in built(tmp_path / "mill") if one["kind"] == "Deployment"]
-    assert deployment["spec"]["template"]["spec"]["containers"][0]["image"] == "REGISTRY/gristmill:0.1.0"
+    assert deployment["spec"]["template"]["spec"]["containers"][0]["image"] == "REGISTRY/gristmill:0.2.0"
 
 
 def test_the_runbook_makes_the_secrets_that_pods_and_the_operator_ask_for(tmp_path: Path) -> None:
@@ -204,7 +204,7 @@ def test_all_that_may_be_used_at_once_fits_into_the_pods_memory(file: Path) -> N
 def test_the_service_is_known_by_its_names_and_by_the_address_of_its_pod(monkeypatch: pytest.MonkeyPatch) -> None:
     (asked,) = [one["value"] for one in CONTAINER["env"] if one["name"] == "GRISTMILL_SERVE__HOSTS"]
     monkeypatch.setenv("GRISTMILL_SERVE__HOSTS", asked.replace("$(POD_IP)", "10.0.0.7"))
-    wall = Wall(config=load_config(HERE / "base" / "gristmill.toml").serve)
+    wall = RequestWall(config=load_config(HERE / "base" / "gristmill.toml").serve)
     for host in ("gristmill:8030", "gristmill.gristmill.svc:8030", "10.0.0.7:8030", "localhost:8030"):
         wall.check(Headers({"host": host}), "GET")
     with pytest.raises(Refused):

@@ -16,7 +16,7 @@ from gristmill import Config, Runtime
 from gristmill.config.tree import SandboxConfig, StoreConfig
 from gristmill.runtime.open.open_records import open_config_store
 from gristmill.sandbox.kernel_probe import REMEDIES
-from gristmill.serve.access_tokens import TABLES, Tokens
+from gristmill.serve.access_tokens import TokenRegister
 from tests.deploy import runbook
 from tests.deploy.contained import DEPLOY, ROOT
 
@@ -38,8 +38,8 @@ def gristmill(config: Config, *words: str) -> "subprocess.CompletedProcess[str]"
 
 def test_rotating_revokes_the_old_token_and_no_other(config: Config, tmp_path: Path) -> None:
     async def make() -> list[str]:
-        async with open_config_store(config, TABLES) as store:
-            tokens = Tokens(store)
+        async with open_config_store(config) as store:
+            tokens = TokenRegister(store)
             who = (("ann", "acme"), ("bob", "acme"), ("ann", "local"))
             return [(await tokens.create(name, tenant=tenant, scopes=("execute",)))[1].id for name, tenant in who]
 

@@ -10,14 +10,14 @@ import pytest
 import yaml
 from bench.small import SETTINGS, ask, held, limited, start
 
-from gristmill.sandbox.linux import cgroups
+from gristmill.sandbox.linux import cgroups, group_folders
 from tests.deploy.contained import DEPLOY
 
 
 def can_limit() -> bool:
     """Whether groups can be made here; one is, and removed."""
-    found = cgroups.prepare(f"gristmill-probe-{os.getpid()}")
-    cgroups.remove_trees(found.unique())
+    found = cgroups.prepare_hierarchy(f"gristmill-probe-{os.getpid()}")
+    group_folders.remove_group_trees(found.unique_folders())
     return found.version == "v1"
 
 

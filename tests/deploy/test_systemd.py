@@ -60,8 +60,8 @@ def under_the_units_filter(*words: str) -> "subprocess.CompletedProcess[str]":
     filtered = refuse(names, answer)
 
     def restrict() -> None:
-        kernel.call("prctl", NO_NEW_PRIVILEGES, 1, 0, 0, 0)
-        seccomp.install(filtered)
+        kernel.make_syscall("prctl", NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+        seccomp.install_filter(filtered)
 
     return subprocess.run(words, preexec_fn=restrict, capture_output=True, text=True, timeout=60, check=False)
 

@@ -14,7 +14,7 @@ from gristmill.errors import ToolFailed
 from gristmill.model import ToolCall
 from gristmill.runtime.open.open_servers import open_servers
 from gristmill.upstream.base import Upstreams
-from gristmill.upstream.execution_callers import Callers
+from gristmill.upstream.execution_callers import ExecutionCallers
 from tests.servers import TOOLS
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "guides" / "servers.md").read_text()
@@ -41,7 +41,7 @@ def test_the_example_of_the_guide_works_where_it_may_and_nowhere_else(tmp_path: 
 
     async def main() -> None:
         with anyio.fail_after(60):
-            async with open_servers(config, {}, Callers()) as upstreams:
+            async with open_servers(config, {}, ExecutionCallers()) as upstreams:
                 await write(upstreams, "notes")
                 with pytest.raises(ToolFailed, match="EACCES"):
                     await write(upstreams, "shared")

@@ -6,14 +6,14 @@ from pathlib import Path
 from gristmill.config.sections.records_section import RecordsConfig
 from gristmill.config.tree import StoreConfig
 from gristmill.ledger.audit.audit_entries import AuditRecord
-from gristmill.ledger.metrics import Metrics
+from gristmill.ledger.prometheus_metrics import Metrics
 
 DOCS = Path(__file__).parents[2] / "docs"
 
 
 def test_every_field_of_a_record_is_in_the_guide() -> None:
     guide = (DOCS / "guides" / "audit.md").read_text()
-    assert [name for name in AuditRecord.__dataclass_fields__ if f"`{name}`" not in guide] == []
+    assert [name for name in AuditRecord.__struct_fields__ if f"`{name}`" not in guide] == []
 
 
 def test_every_setting_of_the_store_and_of_retention_is_in_the_guide() -> None:

@@ -41,7 +41,7 @@ def test_a_call_is_decided_as_the_guide_says(
     file.write_text(toml)
     server, _, name = tool.partition(".")
     definition = Tool(server=server, name=name, annotations={"readOnlyHint": True} if reads else {})
-    policy = Policy.of(load_config(file).policy)
+    policy = Policy.from_config(load_config(file).policy)
     assert policy.decide(ToolCall(id=1, tool=tool, arguments=arguments), definition).effect == effect
 
 
@@ -57,4 +57,4 @@ def test_every_setting_and_every_word_of_a_condition_is_in_the_guide(word: str) 
 
 
 def test_the_whole_configuration_makes_a_policy() -> None:
-    assert Policy.of(Config().policy).approval_seconds == 3_600
+    assert Policy.from_config(Config().policy).approval_seconds == 3_600

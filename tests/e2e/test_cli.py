@@ -196,4 +196,4 @@ def test_demo_of_an_app_says_where_the_examples_are_when_they_are_not_here(
     monkeypatch.chdir(tmp_path)
 
     with pytest.raises(ConfigError, match="checkout of the repository"):
-        demo_apps.checkout()
+        demo_apps.find_checkout()

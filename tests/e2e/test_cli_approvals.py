@@ -84,6 +84,20 @@ def test_a_plan_is_shown_approved_in_part_and_applied_once(here: Path) -> None:
     assert command(here, "audit", "verify").returncode == 0
 
 
+@pytest.mark.requirement("T95")
+def test_a_call_that_is_shown_cut_is_not_approved_with_all_the_others(here: Path) -> None:
+    program = here / "program.py"
+    program.write_text(program.read_text().replace('f"note {n} for', '"x" * 400 * (n == 2) + f"note {n} for'))
+    execution, approval = waiting(here)
+    assert ("note 2" in command(here, "approvals", "show", approval).stdout) is False
+    assert "note 2" in command(here, "approvals", "show", approval, "--whole").stdout
+    refused = command(here, "approvals", "approve", approval)
+    assert (refused.returncode, "--only 1,2,3" in refused.stderr) == (2, True), refused.stderr
+    assert command(here, "approvals", "approve", approval, "--only", "1,2,3", "--by", "boss").returncode == 0
+    assert command(here, "run", "--resume", execution).returncode == 0
+    assert len(notes(here)) == 3
+
+
 def test_a_denied_plan_does_nothing(here: Path) -> None:
     execution, approval = waiting(here)
     assert command(here, "approvals", "deny", approval).stdout == "denied: 0 of 3 calls\n"

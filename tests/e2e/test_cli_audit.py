@@ -10,8 +10,7 @@ import pytest
 from gristmill.config.tree import Config, StoreConfig
 from gristmill.ledger.audit.audit import Audit
 from gristmill.ledger.audit.audit_entries import AuditRecord
-from gristmill.ledger.audit.audit_rows import AUDIT_TABLES
-from gristmill.runtime.open.open_records import ledger_key, open_config_store
+from gristmill.runtime.open.open_records import load_ledger_key, open_config_store
 from tests.e2e.test_cli import gristmill
 
 CALL = AuditRecord(
@@ -29,8 +28,8 @@ def here(tmp_path: Path) -> Path:
     config = Config(store=StoreConfig(path=tmp_path / "state"))
 
     async def fill() -> None:
-        async with open_config_store(config, AUDIT_TABLES) as store:
-            audit = Audit(store, ledger_key(config), config.state_dir)
+        async with open_config_store(config) as store:
+            audit = Audit(store, load_ledger_key(config), config.state_dir)
             audit.record(CALL, EXECUTION, REFUSAL)
             await audit.close()
 

@@ -96,7 +96,7 @@ def test_a_person_picks_and_confirms(desk: Desk) -> None:
             break
         said += part
     assert os.waitpid(pid, 0)[1] == 0
-    assert b"the numbers go from 1 to 2" in said
+    assert b"type numbers from 1 to 2" in said
     assert list(tomllib.loads((desk.work / "gristmill.toml").read_text())["servers"]) == ["evil"]
 
 

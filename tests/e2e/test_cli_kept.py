@@ -97,3 +97,14 @@ def test_a_hostile_file_name_cannot_steer_the_terminal(home: Path) -> None:
 def test_skills_are_found_by_the_same_search_as_tools(home: Path) -> None:
     ok("run", "-", text=SAVE.replace('kv["k"] = 1', "").replace("from session import kv", ""))
     assert parsed("search", "double a number")["hits"][0]["key"] == "skills.double"
+
+
+@pytest.mark.requirement("T93")
+def test_files_and_skills_are_shown_masked_unless_real_values_are_asked_for(home: Path) -> None:
+    code = "def remind() -> str:\n    'Reminds.'\n    return 'ann@example.com'\nopen('m.txt', 'w').write(remind())\n"
+    code += "from skills import save\nsave(remind, level='user')"
+    ok("run", "-", "--session", "ann", text=code)
+    assert ok("sessions", "get", "ann", "m.txt").startswith("<EMAIL_")
+    assert ok("sessions", "get", "ann", "m.txt", "--real") == "ann@example.com"
+    assert "<EMAIL_" in ok("skills", "show", "remind")
+    assert "ann@example.com" in ok("skills", "show", "remind", "--real")

@@ -1,6 +1,7 @@
 """Asking about tools by the command line."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -85,3 +86,35 @@ def test_without_servers_it_says_how_to_add_one(tmp_path: Path) -> None:
     done = gristmill("search", "x", cwd=tmp_path, env={"GRISTMILL_STORE__PATH": str(tmp_path)})
     assert done.returncode == 0
     assert "[servers.time]" in done.stderr
+
+
+def test_brackets_in_names_and_messages_are_printed_as_they_are(tmp_path: Path) -> None:
+    settings = {"GRISTMILL_STORE__PATH": str(tmp_path / "state")}
+    (tmp_path / "gristmill.toml").write_text('[servers.sums]\npython = "statistics"\ninclude = ["mean"]\n')
+    for arguments in (("describe", "sums.x[/y]"), ("run", "[/red]x.py"), ("tools", "[/no]"), ("sessions", "show", "[/x]")):
+        done = gristmill(*arguments, cwd=tmp_path, env=settings)
+        assert done.stderr.count("\n") == 1, done.stderr
+        assert done.stderr.startswith("error ")
+        assert arguments[-1] in done.stderr
+        assert done.returncode not in (0, 1)
+
+
+def test_tools_and_doctor_show_the_last_lines_of_a_server_that_failed(tmp_path: Path) -> None:
+    program = "import sys; sys.exit('starting\\nError: no token\\nNode.js v20.20.2')"
+    (tmp_path / "gristmill.toml").write_text(
+        f"""[servers.bad]\ncommand = {json.dumps(sys.executable)}\nargs = ["-c", {json.dumps(program)}]\nera = "legacy"\n"""
+    )
+    settings = {"GRISTMILL_STORE__PATH": str(tmp_path / "state")}
+    listed = gristmill("tools", "bad", cwd=tmp_path, env=settings)
+    assert "it said: Error: no token\n" in listed.stderr
+    checked = gristmill("doctor", "--servers", cwd=tmp_path, env=settings)
+    for shown in (listed.stderr, checked.stdout):
+        assert [line.strip() for line in shown.splitlines() if "| " in line] == [
+            "| starting",
+            "| Error: no token",
+            "| Node.js v20.20.2",
+        ]
+    assert (
+        json.loads(gristmill("doctor", "--servers", "--json", cwd=tmp_path, env=settings).stdout)["servers"][0]["output"][0]
+        == "starting"
+    )

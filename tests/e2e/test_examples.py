@@ -31,11 +31,11 @@ from mcp.server.mcpserver import MCPServer
 from mcp_types import TextContent
 
 from gristmill import BlockingRuntime
-from gristmill.serve.mcp.get_runtime import opened
-from gristmill.serve.mcp.mcp_door import Door
+from gristmill.serve.mcp.get_runtime import wrap_runtime
+from gristmill.serve.mcp.mcp_door import McpDoor
 from gristmill.serve.mcp.mcp_server import build_server
-from gristmill.serve.mcp.tools.known_servers import known_servers
-from gristmill.serve.mcp.tools.server_instructions import instructions
+from gristmill.serve.mcp.tools.known_servers import list_known_servers
+from gristmill.serve.mcp.tools.server_instructions import write_instructions
 
 
 @pytest.fixture
@@ -116,8 +116,8 @@ async def test_what_is_counted_is_what_a_client_of_the_door_reads(state: Path) -
     task = next(task for task in TASKS if task.id == "pam-merchants")
     async with open_app("pam", state=state / "counted") as app:
         measured = await app.measure(task)
-        known = await known_servers(app.runtime)
-        door = Door(hall=opened(app.runtime), instructions=instructions(known), names=tuple(known))
+        known = await list_known_servers(app.runtime)
+        door = McpDoor(hall=wrap_runtime(app.runtime), instructions=write_instructions(known), server_names=tuple(known))
         async with Client(build_server(door)) as client:
             listed = [definition(tool.name, tool.description, tool.input_schema) for tool in (await client.list_tools()).tools]
             found = await client.call_tool("search_tools", {"query": task.searches[0]})
@@ -128,7 +128,7 @@ async def test_what_is_counted_is_what_a_client_of_the_door_reads(state: Path) -
         assert listed == surface()
         # Surface, question, search call and answer, program and outcome, and nothing else, are what the last request holds.
         calls = measured.ours.output - app.count(str(measured.expected).replace(" ", "").replace("'", '"'))
-        texts = (*listed, instructions(known), task.question, *said)
+        texts = (*listed, write_instructions(known), task.question, *said)
         assert measured.ours.context == sum(map(app.count, texts)) + calls
         assert measured.is_right
         page = (Path(__file__).parents[2] / "docs" / "explain" / "savings.md").read_text()

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import to_builtins
 
 from gristmill import BlockingRuntime
 from gristmill.events import Event
@@ -182,7 +183,7 @@ def test_addresses_reach_the_file_and_nobody_else(
         return "all"
 
     def hear(event: Event) -> None:
-        seen.append(asdict(event))
+        seen.append(to_builtins(event))
 
     with opened(config) as runtime:
         code = WRITE_EMAILS.format(path=str(target))

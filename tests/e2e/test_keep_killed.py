@@ -12,6 +12,7 @@ import pytest
 from gristmill import Config, Runtime
 from gristmill.config.tree import SandboxConfig, StoreConfig
 from gristmill.ledger.audit.audit_entries import AuditFilter
+from gristmill.model import LOCAL_IDENTITY
 
 ROUNDS = 5
 WORKER = """
@@ -85,11 +86,11 @@ def test_a_gateway_killed_under_load_keeps_all_that_it_acknowledged_and_its_chai
             assert {word["id"] for word in heard} <= {entry.record.id for entry in records}
             calls = await runtime.audit.list(AuditFilter(kind="call"), limit=100_000)
             assert {word["id"] for word in heard} <= {entry.record.parent for entry in calls}
-            for session in await runtime.keeping.sessions.list():
+            for session in await runtime.session_stores.sessions.list(identity=LOCAL_IDENTITY):
                 keys = {str(word["key"]): word["number"] for word in heard if word["session"] == session.name}
                 for key, number in keys.items():
-                    assert await runtime.keeping.values.get(session.handle, key) == (True, number)
-                names = {path.name for path in runtime.keeping.workspaces.of(session.key).iterdir()}
+                    assert await runtime.session_stores.values.get(session.handle, key) == (True, number)
+                names = {path.name for path in runtime.session_stores.workspaces.make_folder(session.key).iterdir()}
                 assert keys.keys() <= names
             # And it goes on: the chain grows from where it stood.
             assert (await runtime.execute("1", session="s0")).result == 1

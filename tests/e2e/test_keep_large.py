@@ -7,11 +7,11 @@ import pytest
 
 from gristmill import Config, Runtime
 from gristmill.config.tree import LimitsConfig, SandboxConfig, StoreConfig
-from gristmill.runtime.recording.token_accounts import returned_text
-from gristmill.shaping.token_counter import token_counter
+from gristmill.runtime.recording.token_accounts import render_returned
+from gristmill.shaping.token_counter import load_token_counter
 
 pytestmark = pytest.mark.anyio
-count_tokens = token_counter()
+count_tokens = load_token_counter()
 needs_tokens = pytest.mark.skipif(count_tokens is None, reason="there is no tokenizer for this Python")
 BYTES = 20_000_000
 
@@ -63,8 +63,8 @@ late = [row for row in crm.orders(count=10_000) if row["state"] == "late" and ro
         expected = [row for row in orders(10_000) if row["state"] == "late" and row["amount"] > 990]
         assert outcome.result["late"] == len(expected) > 0
         stats = await runtime.stats()
-        history = await runtime._rooms.spent.history(tenant="local")  # pyright: ignore[reportPrivateUsage]
-    returned = count_tokens(returned_text(outcome))
+        history = await runtime._rooms.spent.read_history(tenant="local")  # pyright: ignore[reportPrivateUsage]
+    returned = count_tokens(render_returned(outcome))
     (call,) = history.calls
     assert call.result_tokens > 250_000
     assert returned < call.result_tokens / 100
@@ -73,7 +73,7 @@ late = [row for row in crm.orders(count=10_000) if row["state"] == "late" and ro
     async with Runtime.open(config(home), tools={"crm.orders": orders}) as runtime:
         whole = await runtime.execute("from servers import crm\ncrm.orders(count=10_000)")
         assert whole.truncated
-        assert count_tokens(returned_text(whole)) < call.result_tokens / 100
+        assert count_tokens(render_returned(whole)) < call.result_tokens / 100
 
 
 @pytest.mark.parametrize("session", ["s", None])
@@ -83,7 +83,7 @@ async def test_twenty_megabytes_are_used_whole_by_the_next_execution_and_never_g
         first = await runtime.execute(f"from servers import crm\ncrm.blob(size={BYTES})", session=session)
         assert (first.status, first.truncated, first.session is not None) == ("ok", True, True)
         (left,) = first.left_out
-        assert len(returned_text(first)) < 20_000
+        assert len(render_returned(first)) < 20_000
         code = f"import json\ntext = json.load(open({left.path!r}))\n[len(text), text == '0123456789abcdef' * ({BYTES} // 16)]"
         second = await runtime.execute(code, session=first.session)
         assert second.result == [BYTES, True], second.error

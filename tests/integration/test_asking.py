@@ -46,21 +46,21 @@ async def test_the_one_behind_an_execution_is_asked(state: Path) -> None:
     asked: list[InputRequest] = []
     async with opened(state, refuse_questions) as runtime:
         outcome = await runtime.execute(PROGRAM, ask=says("Ann", asked))
-        assert outcome.result == {"result": "hello Ann"}
+        assert outcome.result == "hello Ann"
         assert [(request.server, request.message) for request in asked] == [("new", "who are you?")]
         # Another execution of the same runtime has nobody behind it.
         code, words = (await runtime.execute(PROGRAM)).result
-        assert (code, "nobody" in words) == ("refused.call", True)
+        assert (code, "the caller of this execution cannot answer" in words) == ("refused.call", True)
 
 
 async def test_whoever_opened_the_runtime_answers_for_all(state: Path) -> None:
     async with opened(state, says("Bob", [])) as runtime:
-        assert (await runtime.execute(PROGRAM)).result == {"result": "hello Bob"}
+        assert (await runtime.execute(PROGRAM)).result == "hello Bob"
 
 
 async def test_without_anybody_servers_are_told_so(state: Path) -> None:
     async with opened(state, None) as runtime:
         code, words = (await runtime.execute(PROGRAM)).result
-        assert (code, "nobody here can answer" in words or "not on offer" in words) == ("upstream", True)
+        assert (code, "the caller cannot answer" in words or "not offered here" in words) == ("upstream", True)
         with pytest.raises(ConfigError, match="refuse_questions"):
             await runtime.execute("1", ask=says("Ann", []))

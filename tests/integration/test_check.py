@@ -6,20 +6,22 @@ import pytest
 
 from gristmill import BlockingRuntime
 from gristmill.catalog.catalog import Catalog
-from gristmill.catalog.python_names import python_names
+from gristmill.catalog.python_names import make_python_names
 from gristmill.guard.program.check_program import check_program
-from gristmill.guard.program.known_tools import Known, KnownServer
-from gristmill.upstream.python_functions import Inproc
+from gristmill.guard.program.known_tools import KnownServer, KnownTools
+from gristmill.upstream.python_functions import PythonFunctions
 from tests.conftest import TOOLS
 
-CATALOG = Catalog.of(Inproc("crm", {key.partition(".")[2]: function for key, function in TOOLS.items()}).tools)
-KNOWN = Known(
+CATALOG = Catalog.from_tools(PythonFunctions("crm", {key.partition(".")[2]: function for key, function in TOOLS.items()}).tools)
+KNOWN = KnownTools(
     servers=tuple(
-        KnownServer(name=server, module=module, tools={CATALOG.functions[tool.key]: tool for tool in CATALOG.of_server(server)})
+        KnownServer(
+            name=server, module=module, tools={CATALOG.functions[tool.key]: tool for tool in CATALOG.tools_of_server(server)}
+        )
         for server, module in CATALOG.modules.items()
     ),
     importable=frozenset(sys.stdlib_module_names),
-    argument_names=lambda names: python_names(names, "argument"),
+    argument_names=lambda names: make_python_names(names, "argument"),
 )
 
 WRONG = [

@@ -12,9 +12,9 @@ from gristmill.config.sections.mask_section import MaskConfig
 from gristmill.config.sections.policy_section import PolicyConfig
 from gristmill.config.sections.quota_section import QuotaConfig
 from gristmill.config.tree import SandboxConfig, StoreConfig
-from gristmill.errors import ToolFailed
+from gristmill.errors import LimitExceeded, ToolFailed
 from gristmill.model import Plan
-from gristmill.serve.provider_tools import Wishes, exported
+from gristmill.serve.provider_tools import ExportOptions, export_tools
 from tests.conftest import TOOLS
 
 pytestmark = pytest.mark.anyio
@@ -163,7 +163,7 @@ async def test_a_call_under_an_exported_name_goes_through_policy_masks_and_recor
     post = Post()
     policy = PolicyConfig(allow=("post.find",), deny=("post.send",))
     async with opened(tmp_path, post.tools, mask=MaskConfig(mode="full"), policy=policy) as runtime:
-        made = exported(await runtime.list_tools("post"), form, Wishes())
+        made = export_tools(await runtime.list_tools("post"), form, ExportOptions())
         outcomes = {key: await runtime.call(key, {"to": "x"} if key == "post.send" else {}) for key in made.names.values()}
         await runtime.audit.flush()
         calls = {entry.record.status for entry in await runtime.audit.list() if entry.record.kind == "call"}
@@ -172,3 +172,17 @@ async def test_a_call_under_an_exported_name_goes_through_policy_masks_and_recor
     assert found["mail"].startswith("<EMAIL_")
     assert (outcomes["post.send"].status, post.received) == ("refused", [])
     assert calls == {"ok", "refused.call"}
+
+
+@pytest.mark.requirement("T86")
+@pytest.mark.parametrize("depth", [101, 450, 900, 100_000])
+async def test_arguments_that_nobody_could_read_in_a_plan_are_refused_before_anything_happens(tmp_path: Path, depth: int) -> None:
+    value: Any = 1
+    for _ in range(depth):
+        value = {"k": value}
+    async with opened(tmp_path, policy=PolicyConfig(ask=("crm.get",))) as runtime:
+        with pytest.raises(LimitExceeded, match="arguments: a value is nested deeper than 100 levels"):
+            await runtime.call("crm.get", {"number": value})
+        with pytest.raises(LimitExceeded, match="64 bits"):
+            await runtime.call("crm.get", {"number": 10**4_000})
+        assert await runtime.approvals.list() == ()

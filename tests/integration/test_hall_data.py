@@ -12,8 +12,8 @@ import pytest
 from gristmill.config.tree import Config
 from gristmill.ledger.audit.audit_entries import AuditFilter
 from gristmill.model import Json, Outcome
-from gristmill.runtime.open.gateway_credentials import credentials
-from gristmill.testing import FakePool, Program, Tools, fake_runtime
+from gristmill.runtime.open.gateway_credentials import find_credentials
+from gristmill.testing import CallTool, FakePool, Program, fake_runtime
 
 MAIL = "ann.smith@crm-of.example.org"
 _sent: list[str] = []
@@ -47,7 +47,7 @@ def run(path: Path, program: Program, *, times: int = 1, **sections: Any) -> tup
 
 
 def sends(field: str) -> Program:
-    async def program(tools: Tools) -> Json:
+    async def program(tools: CallTool) -> Json:
         found = await tools("crm.customer")
         return [found, await tools("web.post", text=f"about {found[field]}")]
 
@@ -97,5 +97,5 @@ def test_references_that_are_named_like_secrets_are_the_gateways_credentials() -
         "b": {"url": "https://b.example/mcp", "headers": {"Authorization": "Bearer ${env:B:-fallback-value}"}},
     }
     environ = {"GH": "ghp-value", "HOME": "/home/ann", "API_KEY": "k-value", "OTHER_SECRET": "not ours"}
-    found = credentials(Config.model_validate({"servers": servers}), environ)
+    found = find_credentials(Config.model_validate({"servers": servers}), environ)
     assert found == {"ghp-value", "k-value", "fallback-value"}

@@ -17,7 +17,7 @@ from gristmill.config.tree import Config
 from gristmill.errors import CallRefused, NotFound, StoreUnavailable, UpstreamUnavailable
 from gristmill.model import Execution, Json, Outcome, Plan, ToolCall
 from gristmill.runtime.runtime import Runtime
-from gristmill.testing import FakePool, Program, Tools, fake_runtime
+from gristmill.testing import CallTool, FakePool, Program, fake_runtime
 
 pytestmark = pytest.mark.anyio
 
@@ -44,7 +44,7 @@ class Bank:
         return {"paid": n}
 
 
-async def pay_three(tools: Tools) -> Json:
+async def pay_three(tools: CallTool) -> Json:
     return [await tools("bank.pay", n=n) for n in (1, 2, 3)]
 
 
@@ -126,7 +126,7 @@ async def test_a_write_that_cannot_be_written_down_does_not_leave(tmp_path: Path
         async def refuse(_work: object, *, is_brief: bool = False) -> None:
             raise StoreUnavailable("the store refused: database or disk is full")
 
-        desk = runtime._rooms.desk  # pyright: ignore[reportPrivateUsage]
+        desk = runtime._rooms.intake  # pyright: ignore[reportPrivateUsage]
         asked = await runtime.execute("1", execution_id="e")
         assert asked.plan is not None
         await runtime.approvals.decide(asked.plan.id, "all", by="boss")
@@ -186,7 +186,7 @@ async def test_an_approval_is_not_for_a_tool_that_changed_since(tmp_path: Path) 
 async def test_an_approval_is_used_by_as_many_calls_as_were_planned(tmp_path: Path) -> None:
     bank, more = Bank(), False
 
-    async def chain(tools: Tools) -> Json:
+    async def chain(tools: CallTool) -> Json:
         first = await tools("bank.pay", n=7)
         number = first["paid"] if "paid" in first else {"$planned": [*first["$planned"], "paid"]}
         return [await tools("bank.pay", n=number) for _ in range(3 if more else 1)]
@@ -230,12 +230,12 @@ async def test_two_who_resume_the_same_run_at_once_do_nothing_twice(tmp_path: Pa
         asked = await one.execute("1", execution_id="e")
         assert asked.plan is not None
         await one.approvals.decide(asked.plan.id, "all", by="boss")
-        second_sees = await other._rooms.desk.take_in(Execution(id="second", code="1", resume="e"))  # pyright: ignore[reportPrivateUsage]
+        second_sees = await other._rooms.intake.begin_run(Execution(id="second", code="1", resume="e"))  # pyright: ignore[reportPrivateUsage]
         assert len(second_sees.grants) == 3
         first = asyncio.create_task(one.execute(resume="e"))
         await asyncio.wait_for(entered.wait(), 5)
         # It looked before the first had sent anything, and comes to send after.
-        handler = other._rooms.broker.handler(second_sees, other._rooms.recorder.execution(second_sees))  # pyright: ignore[reportPrivateUsage]
+        handler = other._rooms.broker.handler(second_sees, other._rooms.recorder.open_execution(second_sees))  # pyright: ignore[reportPrivateUsage]
         with pytest.raises(CallRefused) as refused:
             await handler(ToolCall(id=1, tool="bank.pay", arguments={"n": 1}, execution="second"))
         go_on.set()
@@ -275,7 +275,7 @@ class CancelledAt:
 async def test_cancelled_at_any_point_nothing_is_lost_doubled_or_silently_undecided(tmp_path: Path, policy: Any) -> None:
     bank, said = Bank(), set[int]()
 
-    async def program(tools: Tools) -> Json:
+    async def program(tools: CallTool) -> Json:
         for n in (number * 10 + 1, number * 10 + 2):
             try:
                 await tools("bank.pay", n=n)

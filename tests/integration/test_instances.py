@@ -10,7 +10,7 @@ import pytest
 from gristmill.config.tree import Config, StoreConfig
 from gristmill.runtime.open.open_records import open_config_store
 from gristmill.store import serving_processes as instances
-from gristmill.store.serving_processes import DEAD_SECONDS, TABLES, Instances
+from gristmill.store.serving_processes import DEAD_SECONDS, ServingProcesses
 
 pytestmark = pytest.mark.anyio
 
@@ -21,11 +21,11 @@ def anyio_backend() -> str:
 
 
 async def test_a_process_of_this_machine_is_known_by_the_kernel(tmp_path: Path) -> None:
-    async with open_config_store(Config(store=StoreConfig(path=tmp_path)), TABLES) as store:
-        ours = Instances(store)
+    async with open_config_store(Config(store=StoreConfig(path=tmp_path))) as store:
+        ours = ServingProcesses(store)
         other = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
         place = ours.id.partition(".")[0]
-        its = f"{place}.{other.pid}.{instances._started(other.pid)}.x"  # pyright: ignore[reportPrivateUsage]
+        its = f"{place}.{other.pid}.{instances._read_start_time(other.pid)}.x"  # pyright: ignore[reportPrivateUsage]
         try:
             assert await ours.lives_elsewhere(its)
             assert not await ours.lives_elsewhere(f"{place}.{other.pid}.1.x")  # the number belongs to another by now
@@ -41,11 +41,11 @@ async def test_a_process_of_this_machine_is_known_by_the_kernel(tmp_path: Path) 
 
 async def test_a_process_elsewhere_lives_as_long_as_it_is_seen(tmp_path: Path) -> None:
     now = [1_000.0]
-    async with open_config_store(Config(store=StoreConfig(path=tmp_path)), TABLES) as store:
-        ours, other = (Instances(store, lambda: now[0]) for _ in range(2))
+    async with open_config_store(Config(store=StoreConfig(path=tmp_path))) as store:
+        ours, other = (ServingProcesses(store, lambda: now[0]) for _ in range(2))
         other.id = f"elsewhere.{os.getpid()}.1.x"
         assert not await ours.lives_elsewhere(other.id)
-        async with other.seen():
+        async with other.announce():
             assert await ours.lives_elsewhere(other.id)
             now[0] += DEAD_SECONDS + 1
             assert not await ours.lives_elsewhere(other.id)
@@ -55,6 +55,6 @@ async def test_a_process_elsewhere_lives_as_long_as_it_is_seen(tmp_path: Path) -
 
 
 async def test_what_is_no_id_is_nobody(tmp_path: Path) -> None:
-    async with open_config_store(Config(store=StoreConfig(path=tmp_path)), TABLES) as store:
+    async with open_config_store(Config(store=StoreConfig(path=tmp_path))) as store:
         for text in ("", "x", "...", "a.b.c.d"):
-            assert not await Instances(store).lives_elsewhere(text)
+            assert not await ServingProcesses(store).lives_elsewhere(text)

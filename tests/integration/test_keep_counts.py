@@ -12,7 +12,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from gristmill import Config, Runtime
 from gristmill.config.tree import SandboxConfig, StoreConfig
 from gristmill.ledger.audit.audit_entries import AuditFilter
-from gristmill.ledger.trace import Traces
+from gristmill.ledger.otel_traces import Traces
 
 pytestmark = pytest.mark.anyio
 

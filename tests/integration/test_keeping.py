@@ -13,9 +13,9 @@ from gristmill import Config, Outcome, Runtime
 from gristmill.config.sections.session_section import SessionsConfig, SkillsConfig
 from gristmill.config.tree import SandboxConfig, StoreConfig
 from gristmill.errors import Error
-from gristmill.model import ToolCall, ToolResult
+from gristmill.model import LOCAL_IDENTITY, Identity, ToolCall, ToolResult
 from gristmill.runtime.calls.answer_session import AnswerSession
-from gristmill.runtime.open.session_stores import Keeping, open_keeping
+from gristmill.runtime.open.session_stores import SessionStores, open_session_stores
 from gristmill.session.session_register import SessionRecord
 from tests.conftest import TOOLS
 
@@ -140,7 +140,6 @@ def test_a_skill_changed_in_the_database_is_refused(home: Path) -> None:
         async with opened(home) as runtime:
             outcome = await runtime.execute("from skills import clean_rows", session="first")
             assert (changed, "was changed since it was saved" in (outcome.error or "")) == (1, True)
-            assert "skills" not in {hit.tool.server for hit in (await runtime.search("clean rows")).hits}
 
     run(test)
 
@@ -188,8 +187,8 @@ def test_files_written_by_code_are_read_outside_and_the_other_way_round(home: Pa
     async def test() -> None:
         async with opened(home) as runtime:
             value(await runtime.execute("import os\nos.mkdir('out')\nopen('out/a.txt', 'w').write('from code')", session="s"))
-            async with open_keeping(config(home)) as keeping:
-                files = keeping.files(await keeping.sessions.named("s"))
+            async with open_session_stores(config(home)) as keeping:
+                files = keeping.files(await keeping.sessions.find_by_name("s", identity=LOCAL_IDENTITY))
                 assert files.read("out/a.txt").body == b"from code"
                 files.write("out/b.txt", b"from outside")
             code = "open('out/b.txt', 'a').write('!')\nopen('out/b.txt').read()"
@@ -205,8 +204,8 @@ def test_what_code_leaves_for_the_host_leads_nowhere(home: Path) -> None:
         code += "open('plain', 'w').write('x')\nos.link('plain', 'twin')\nopen('new\\nline', 'w').close()"
         async with opened(home) as runtime:
             value(await runtime.execute(code, session="s"))
-            async with open_keeping(config(home)) as keeping:
-                files = keeping.files(await keeping.sessions.named("s"))
+            async with open_session_stores(config(home)) as keeping:
+                files = keeping.files(await keeping.sessions.find_by_name("s", identity=LOCAL_IDENTITY))
                 for path in ("link", "root/etc/passwd", "root", "twin"):
                     with pytest.raises(Error):
                         files.read(path)
@@ -227,8 +226,8 @@ def test_a_deleted_session_takes_everything_along_and_its_name_begins_anew(home:
         async with opened(home) as runtime:
             code = "from session import kv\nkv['k'] = 1\nopen('f', 'w').close()\ndef f():\n    'Doc.'\nfrom skills import save\nsave(f)"
             value(await runtime.execute(code, session="s"))
-        async with open_keeping(config(home)) as keeping:
-            await keeping.sessions.delete(await keeping.sessions.named("s"))
+        async with open_session_stores(config(home)) as keeping:
+            await keeping.sessions.delete(await keeping.sessions.find_by_name("s", identity=LOCAL_IDENTITY))
         async with opened(home) as runtime:
             code = "import os, skills\nfrom session import kv\n[os.listdir('.'), kv.keys(), skills.list()]"
             assert value(await runtime.execute(code, session="s")) == [[], [], []]
@@ -278,14 +277,15 @@ def test_two_tenants_with_the_same_names_share_neither_interpreter_nor_files_nor
     run(test)
 
 
+ANN_OF_A, ANN_OF_B = Identity(tenant="a", caller="ann"), Identity(tenant="b", caller="ann")
 Answer = tuple[str, Any]
 
 
-async def ask(layer: AnswerSession, caller: str, session: str, tool: str, **arguments: Any) -> Answer:
+async def ask(layer: AnswerSession, identity: Identity, session: str, tool: str, **arguments: Any) -> Answer:
     async def nowhere(_: ToolCall) -> ToolResult:
         raise AssertionError("answered here or not at all")
 
-    call = ToolCall(id=1, tool=f"gristmill.{tool}", arguments=arguments, session=session, caller=caller)
+    call = ToolCall(id=1, tool=f"gristmill.{tool}", arguments=arguments, session=session, identity=identity)
     try:
         result: Any = (await layer(call, nowhere)).value
     except Error as error:
@@ -306,7 +306,7 @@ def without_times(answer: Any) -> Any:
 SOURCE = 'def tidy(n):\n    """Tidy."""\n    return n\n'
 
 
-async def script(layer: AnswerSession, keeping: Keeping, tenant: str) -> list[Any]:
+async def script(layer: AnswerSession, keeping: SessionStores, identity: Identity) -> list[Any]:
     """What a tenant does and asks; nothing in the answers may depend on another tenant."""
     answers: list[Any] = []
     for session in ("work", "play"):
@@ -316,42 +316,42 @@ async def script(layer: AnswerSession, keeping: Keeping, tenant: str) -> list[An
             ("skill_save", {"name": "tidy", "source": SOURCE, "level": "shared"}), ("skill_versions", {"name": "tidy"}),
             ("skill_list", {}), ("skill_delete", {"name": "secret", "level": "user"}), ("kv_delete", {"key": "other"}),
         ):  # fmt: skip
-            answers.append(await ask(layer, "ann", session, tool, **arguments))
-        files = keeping.files(await keeping.sessions.named(session, tenant))
+            answers.append(await ask(layer, identity, session, tool, **arguments))
+        files = keeping.files(await keeping.sessions.find_by_name(session, identity=identity))
         answers.append([entry.path for entry in files.list().entries])
-        files.write(f"{session}.txt", tenant.encode())
+        files.write(f"{session}.txt", identity.tenant.encode())
         answers.append([entry.path for entry in files.list().entries])
-    answers.append([each.name for each in await keeping.sessions.list(tenant)])
+    answers.append([each.name for each in await keeping.sessions.list(identity=identity)])
     return answers
 
 
-async def intrude(layer: AnswerSession, keeping: Keeping) -> SessionRecord:
+async def intrude(layer: AnswerSession, keeping: SessionStores) -> SessionRecord:
     """Another tenant with the same caller, the same session names, the same skills and more."""
     for session in ("work", "play", "third"):
-        await ask(layer, "ann", session, "kv_set", key="k", value="A")
-        await ask(layer, "ann", session, "kv_set", key="other", value="A")
+        await ask(layer, ANN_OF_A, session, "kv_set", key="k", value="A")
+        await ask(layer, ANN_OF_A, session, "kv_set", key="other", value="A")
         for name in ("tidy", "secret"):
             for level in ("session", "user", "shared"):
                 source = f'def {name}():\n    """Of A, {level}."""\n'
-                assert (await ask(layer, "ann", session, "skill_save", name=name, source=source, level=level))[0] == "ok"
-        keeping.files(await keeping.sessions.named(session, "a")).write("a.txt", b"A")
-    return await keeping.sessions.named("work", "a")
+                assert (await ask(layer, ANN_OF_A, session, "skill_save", name=name, source=source, level=level))[0] == "ok"
+        keeping.files(await keeping.sessions.find_by_name(session, identity=ANN_OF_A)).write("a.txt", b"A")
+    return await keeping.sessions.find_by_name("work", identity=ANN_OF_A)
 
 
 @pytest.mark.requirement("T46")
 def test_what_one_tenant_does_changes_no_answer_to_another(tmp_path: Path) -> None:
     async def answers(home: Path, *, disturbed: bool) -> list[Any]:
         settings = config(home, skills=SkillsConfig(share=True))
-        async with open_keeping(settings) as keeping:
-            one, other = (AnswerSession(keeping, _unknown, lambda _, tenant=tenant: tenant) for tenant in ("a", "b"))
+        async with open_session_stores(settings) as keeping:
+            layer = AnswerSession(keeping, _unknown)
             if disturbed:
-                await intrude(one, keeping)
-            found = await script(other, keeping, "b")
+                await intrude(layer, keeping)
+            found = await script(layer, keeping, ANN_OF_B)
             if disturbed:
-                await intrude(one, keeping)
-                await keeping.sessions.delete(await keeping.sessions.named("work", "a"))
+                await intrude(layer, keeping)
+                await keeping.sessions.delete(await keeping.sessions.find_by_name("work", identity=ANN_OF_A))
                 await keeping.prune()
-            return found + await script(other, keeping, "b")
+            return found + await script(layer, keeping, ANN_OF_B)
 
     async def test() -> None:
         (tmp_path / "alone").mkdir()

@@ -11,7 +11,7 @@ from gristmill.config.sections.catalog_section import CatalogConfig
 from gristmill.config.sections.policy_section import PolicyConfig
 from gristmill.config.tree import SandboxConfig, StoreConfig
 from gristmill.errors import ConfigError, Refused
-from gristmill.events import DefinitionChanged, DefinitionFlagged, Event, ignore
+from gristmill.events import DefinitionChanged, DefinitionFlagged, Event, ignore_event
 from gristmill.model import Json
 from tests.servers.warm import server_of
 
@@ -43,7 +43,7 @@ def opened(state: Path, told: Path, request: pytest.FixtureRequest) -> Open:
             sandbox=SandboxConfig(warm=0),
             store=StoreConfig(path=place),
         )
-        return BlockingRuntime(config, emit=ignore if events is None else events.append)
+        return BlockingRuntime(config, emit=ignore_event if events is None else events.append)
 
     return make
 
@@ -87,6 +87,62 @@ def test_a_changed_tool_is_hidden_and_refused_until_it_is_accepted(opened: Open,
         assert runtime.describe("crm.get_customer").tools[0].description == POISON
     with opened(quarantine="refuse") as runtime:
         assert runtime.execute(program).result["id"] == 1
+
+
+SETTLE = "from servers import crm\nstr(crm.settle(7))"
+
+
+def _open_default(opened_at: Path, told: Path, **servers: Json) -> BlockingRuntime:
+    config = Config(
+        servers={"crm": server_of("shifting.py", str(told)).model_copy(update=servers)},
+        sandbox=SandboxConfig(warm=0),
+        store=StoreConfig(path=opened_at),
+    )
+    return BlockingRuntime(config)
+
+
+@pytest.fixture
+def place(state: Path, request: pytest.FixtureRequest) -> Path:
+    folder = state / f"default-{abs(hash(request.node.nodeid))}"
+    folder.mkdir(mode=0o755)
+    return folder
+
+
+@pytest.mark.requirement("T91")
+def test_a_remembered_read_only_tool_that_is_destructive_now_is_not_called_unasked(place: Path, told: Path) -> None:
+    with _open_default(place, told) as runtime:
+        assert "settled" in runtime.execute(SETTLE).result
+    log = told.with_suffix(".log")
+    log.unlink()
+    told.write_text('{"destructive": true}')
+    with _open_default(place, told) as runtime:
+        outcome = runtime.execute(SETTLE)
+    assert (outcome.status, log.exists()) == ("awaiting_approval", False)
+
+
+@pytest.mark.requirement("T91")
+def test_a_server_that_comes_back_destructive_within_a_program_is_not_called_unasked(place: Path, told: Path) -> None:
+    program = CALL + (
+        "from servers import crm\ncrm.settle(7)\n"
+        "try:\n    crm.leave()\nexcept ToolError:\n    pass\n"
+        "try:\n    r = crm.settle(8)\nexcept ToolError as e:\n    r = e.code\nNone"
+    )
+    with _open_default(place, told) as runtime:
+        runtime.settled(30)
+        told.write_text('{"destructive": true}')  # the process that runs has read the file already
+        outcome = runtime.execute(program)
+    assert outcome.status in ("ok", "awaiting_approval"), outcome
+    assert told.with_suffix(".log").read_text() == "settled 7 read-only\n"
+
+
+@pytest.mark.requirement("T91")
+def test_a_remembered_tool_is_not_called_or_planned_while_its_server_cannot_confirm_it(place: Path, told: Path) -> None:
+    with _open_default(place, told) as runtime:
+        runtime.settled(30)
+    told.write_text("no JSON")
+    with _open_default(place, told) as runtime:
+        outcome = runtime.execute(SETTLE)
+    assert (outcome.status, outcome.error_type, told.with_suffix(".log").exists()) == ("failed", "ToolError", False)
 
 
 def test_whoever_listens_hears_of_changed_and_suspicious_definitions(opened: Open, told: Path) -> None:

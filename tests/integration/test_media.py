@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from gristmill import BlockingRuntime, Config
+from gristmill.config.sections.mask_section import MaskConfig
 from gristmill.config.sections.policy_section import PolicyConfig
 from gristmill.config.tree import LimitsConfig, SandboxConfig, StoreConfig
 from tests.servers.warm import server_of
@@ -68,3 +69,30 @@ def test_a_link_planted_in_the_workspace_leads_nowhere(pictures: BlockingRuntime
         f"import os\nos.symlink({str(tmp_path)!r}, 'media')\nfrom servers import crm\ncrm.picture()", session="planted"
     )
     assert (outcome.status, list(tmp_path.iterdir())) == ("failed", [])
+
+
+READ_ALL = (
+    "import pathlib\nfrom servers import crm\nhandles = [*crm.report(), crm.picture()[1]]\n"
+    "seen = [pathlib.Path(h['file']).read_bytes() if h['file'] else h['note'].encode() for h in handles]\n"
+    "[['ann' + chr(64) + 'example' in str(data), len(data) == h['bytes'], h['file'] is None] for data, h in zip(seen, handles)]"
+)
+
+
+@pytest.mark.requirement("T92")
+def test_bytes_are_masked_or_withheld_before_the_code_sees_them(state: Path) -> None:
+    (state / "masked.json").write_text("{}")
+    (state / "masked").mkdir(mode=0o755)
+    results: list[object] = []
+    for allowed in ((), ("crm.rep*",)):
+        config = Config(
+            servers={"crm": server_of("shifting.py", str(state / "masked.json"))},
+            mask=MaskConfig(mode="full", allow_binary=allowed),
+            sandbox=SandboxConfig(warm=0),
+            policy=PolicyConfig(allow=("*",)),
+            store=StoreConfig(path=state / "masked"),
+        )
+        with BlockingRuntime(config) as runtime:
+            runtime.settled(30)
+            results.append(runtime.execute(READ_ALL).result)
+    table, document, picture = [False, True, False], [False, False, True], [False, False, True]
+    assert results == [[table, document, picture], [[True, True, False], [True, True, False], picture]]

@@ -68,16 +68,16 @@ def test_a_list_is_installed_once_and_then_importable(tmp_path: Path) -> None:
     settings = Config(sandbox=SandboxConfig(warm=0, packages=("six",)), store=StoreConfig(path=tmp_path))
     with pytest.raises(ConfigError, match="gristmill packages install"):
         run(settings, "1")
-    folder = packages.install(("six",), tmp_path)
+    folder = packages.install_packages(("six",), tmp_path)
     stamp = (folder / "complete").stat().st_mtime_ns
-    assert packages.install(("six",), tmp_path) == folder
+    assert packages.install_packages(("six",), tmp_path) == folder
     assert (folder / "complete").stat().st_mtime_ns == stamp
     assert run(settings, "import six\nsix.text_type.__name__").result == "str"
 
 
 def test_a_package_that_does_not_exist_says_so(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="pip could not install"):
-        packages.install(("gristmill-no-such-package",), tmp_path)
+        packages.install_packages(("gristmill-no-such-package",), tmp_path)
     assert list((tmp_path / "packages").iterdir()) == []
 
 

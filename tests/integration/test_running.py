@@ -34,7 +34,7 @@ def test_output_arrives_while_the_code_runs(state: Path) -> None:
             task = asyncio.create_task(runtime.execute(code, session="stream", emit=listen))
             await seen.wait()
             assert texts == ["first\n"]
-            (folder,) = (state / "workspaces").glob("stream-*")
+            (folder,) = (each for each in (state / "workspaces").glob("stream-*") if each.is_dir())
             (folder / "go").touch()
             assert (await task).output == "first\nsecond\n"
         assert "".join(texts) == "first\nsecond\n"
@@ -66,11 +66,11 @@ def test_cancellation_ends_the_sandbox(state: Path) -> None:
             code = "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nprint('up')\nwhile True: pass"
             task = asyncio.create_task(runtime.execute(code, emit=lambda _: started.set()))
             await started.wait()
-            before = tree.descendants(os.getpid())
+            before = tree.list_descendants(os.getpid())
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
-            while len(tree.descendants(os.getpid())) >= len(before):
+            while len(tree.list_descendants(os.getpid())) >= len(before):
                 await asyncio.sleep(0.01)
 
     run(test)
@@ -95,11 +95,11 @@ def test_many_callers_are_served_in_order_without_errors(state: Path) -> None:
 
 def test_a_killed_template_is_replaced(state: Path) -> None:
     async def test() -> None:
-        before = set(tree.children(os.getpid()))
+        before = set(tree.list_children(os.getpid()))
         async with opened(state) as runtime:
             assert (await runtime.execute("1")).result == 1
-            (keeper,) = set(tree.children(os.getpid())) - before
-            for pid in tree.descendants(keeper):
+            (keeper,) = set(tree.list_children(os.getpid())) - before
+            for pid in tree.list_descendants(keeper):
                 with suppress(ProcessLookupError):  # the first takes the others along
                     os.kill(pid, signal.SIGKILL)
             outcomes = [await runtime.execute("2") for _ in range(2)]
@@ -110,11 +110,11 @@ def test_a_killed_template_is_replaced(state: Path) -> None:
 
 def test_programs_are_killed_before_the_host_where_memory_runs_out_for_all(state: Path) -> None:
     async def test() -> None:
-        before = set(tree.children(os.getpid()))
+        before = set(tree.list_children(os.getpid()))
         async with opened(state, warm=1) as runtime:
             await runtime.execute("1")
-            (keeper,) = set(tree.children(os.getpid())) - before
-            below = {Path(f"/proc/{pid}/oom_score_adj").read_text().strip() for pid in tree.descendants(keeper)}
+            (keeper,) = set(tree.list_children(os.getpid())) - before
+            below = {Path(f"/proc/{pid}/oom_score_adj").read_text().strip() for pid in tree.list_descendants(keeper)}
             assert below == {"1000"}
         assert Path("/proc/self/oom_score_adj").read_text().strip() != "1000"
 
@@ -124,17 +124,17 @@ def test_programs_are_killed_before_the_host_where_memory_runs_out_for_all(state
 @pytest.mark.parametrize("victims", ["children", "template"])
 def test_a_pool_whose_processes_were_killed_fills_itself_again(state: Path, victims: str) -> None:
     async def test() -> None:
-        before = set(tree.children(os.getpid()))
+        before = set(tree.list_children(os.getpid()))
 
         def below() -> list[int]:
-            return [pid for keeper in set(tree.children(os.getpid())) - before for pid in tree.descendants(keeper)]
+            return [pid for keeper in set(tree.list_children(os.getpid())) - before for pid in tree.list_descendants(keeper)]
 
         async with opened(state, warm=3) as runtime:
             pool = runtime._rooms.pool  # pyright: ignore[reportPrivateUsage]
             assert isinstance(pool, LinuxPool)
-            await pool.filled()
+            await pool.wait_until_filled()
             processes = below()
-            waiting = {pid for pid in processes if not tree.children(pid)}
+            waiting = {pid for pid in processes if not tree.list_children(pid)}
             assert len(waiting) == 3
             for pid in waiting if victims == "children" else processes[:1]:
                 os.kill(pid, signal.SIGKILL)
@@ -159,10 +159,10 @@ def test_what_the_caller_asks_for_is_cut_to_what_the_operator_allows(state: Path
 def test_required_cgroups_that_are_missing_refuse_to_start(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from gristmill.sandbox.linux import cgroups
 
-    def none(_name: str) -> cgroups.Hierarchy:
-        return cgroups.Hierarchy("none", reason="not here")
+    def none(_name: str) -> cgroups.CgroupHierarchy:
+        return cgroups.CgroupHierarchy("none", reason="not here")
 
-    monkeypatch.setattr(cgroups, "prepare", none)
+    monkeypatch.setattr(cgroups, "prepare_hierarchy", none)
 
     async def test() -> None:
         with pytest.raises(SandboxUnavailable, match="Delegate=yes"):
@@ -174,9 +174,9 @@ def test_required_cgroups_that_are_missing_refuse_to_start(state: Path, monkeypa
 
 def test_nothing_is_left_when_the_runtime_closes(state: Path) -> None:
     async def test() -> None:
-        before = set(tree.descendants(os.getpid()))
+        before = set(tree.list_descendants(os.getpid()))
         async with opened(state) as runtime:
             await runtime.execute("x = 1", session="closing")
-        assert set(tree.descendants(os.getpid())) <= before
+        assert set(tree.list_descendants(os.getpid())) <= before
 
     run(test)

@@ -39,7 +39,8 @@ def notify(method: str, **params: Any) -> None:
 
 TOOLS = ("echo", "die", "hang", "huge", "env", "cancelled", "grow", "storm", "progress", "sample", "roots", "elicit",
          "blobs", "fail", "bad_output", "grandchild", "whisper", "rubbish", "wrong_ids", "not_mcp", "stop_reading",
-         "endless", "pid", "listings", "json", "several", "rpc_error", "bad_base64")  # fmt: skip
+         "endless", "pid", "listings", "json", "several", "rpc_error", "bad_base64", "blocks", "rows", "deep_content", "deep_text",
+         "large_notice", "deep_question")  # fmt: skip
 
 
 def tools() -> list[Any]:
@@ -60,6 +61,11 @@ def tools() -> list[Any]:
             "no tool at all",
             None,
         ]
+    if "deep_schema" in WORDS:
+        schema: dict[str, Any] = {}
+        for _ in range(300):
+            schema = {"items": schema}
+        found.append({"name": "deep_schema", "inputSchema": {"type": "object", "properties": {"x": schema}}})
     if "bombs" in WORDS:
         deep: dict[str, Any] = {}
         for _ in range(90):
@@ -80,6 +86,10 @@ def list_page(request: dict[str, Any]) -> None:
         page = int(cursor or 0)
         found = [{"name": f"tool_{page}_{n}", "inputSchema": OBJECT} for n in range(2)]
         answer(request, {"tools": found, "nextCursor": str(page + 1)})
+    elif "deepest" in WORDS:
+        raw(request, b'{"tools":[{"name":"a","inputSchema":{"type":"object","x":' + b"[" * 100_000 + b"]" * 100_000 + b"}}]}")
+    elif "many_values" in WORDS:
+        raw(request, b'{"tools":[{"name":"a","inputSchema":{"type":"object","enum":[' + b"{}," * 300_000 + b"{}]}}]}")
     elif "circles" in WORDS:
         answer(request, {"tools": tools(), "nextCursor": "again"})
     else:
@@ -153,6 +163,49 @@ def tool_huge(request: dict[str, Any], arguments: dict[str, Any]) -> None:
         for _ in range(arguments.get("mb", 100)):
             out.write(filling)
         out.write(back)
+
+
+def raw(request: dict[str, Any], result: bytes, *, no_id_in_front: bool = False) -> None:
+    """An answer that is not built as values first: that would take as long here as it would there."""
+    front = b'{"jsonrpc":"2.0","id":%d,"result":' % request["id"]
+    back = b"}\n"
+    if no_id_in_front:
+        front, back = b'{"jsonrpc":"2.0","result":', b',"id":%d,"_pad":"%s"}\n' % (request["id"], b"x" * 1_000)
+    with os.fdopen(os.dup(1), "wb") as out:
+        out.write(front + result + back)
+
+
+def tool_blocks(request: dict[str, Any], arguments: dict[str, Any]) -> None:
+    """Many content blocks, each of them empty."""
+    block = b'{"type": "text", "text": ""}'
+    raw(request, b'{"content": [' + b", ".join([block] * arguments["count"]) + b"]}")
+
+
+def tool_rows(request: dict[str, Any], arguments: dict[str, Any]) -> None:
+    row = b'{"id":1,"name":"some name","open":true}'
+    rows = b",".join([row] * arguments["count"])
+    raw(request, b'{"content":[],"structuredContent":{"rows":[' + rows + b"]}}")
+
+
+def tool_deep_content(request: dict[str, Any], arguments: dict[str, Any]) -> None:
+    levels = arguments["levels"]
+    content = b'{"content":[],"structuredContent":{"x":' + b"[" * levels + b"]" * levels + b"}}"
+    raw(request, content, no_id_in_front=arguments.get("hidden_id", False))
+
+
+def tool_deep_text(request: dict[str, Any], arguments: dict[str, Any]) -> None:
+    text(request, "[" * 100_000 + "]" * 100_000)
+
+
+def tool_large_notice(request: dict[str, Any], arguments: dict[str, Any]) -> None:
+    notify("notifications/message", level="info", data=[{}] * arguments["count"])
+    text(request, "after the notice")
+
+
+def tool_deep_question(request: dict[str, Any], arguments: dict[str, Any]) -> None:
+    deep = b"[" * 100_000 + b"]" * 100_000
+    os.write(1, b'{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":' + deep + b"}}\n")
+    text(request, "after the question")
 
 
 def tool_endless(request: dict[str, Any], arguments: dict[str, Any]) -> None:

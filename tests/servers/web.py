@@ -67,6 +67,17 @@ def tools(server: MCPServer) -> MCPServer:
     return server
 
 
+async def many_values(_request: Request) -> Response:
+    return Response("[" + ",".join(["{}"] * 1_200_000) + "]", media_type="application/json")
+
+
+async def bomb_document(_request: Request) -> Response:
+    """A few hundred bytes of YAML that are ten to the ninth values once every alias is written out."""
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
+    return Response("openapi: 3.1.0\n" + "\n".join(lines), media_type="application/yaml")
+
+
 class Issuer:
     """An authorization server that approves everything at once."""
 
@@ -79,6 +90,8 @@ class Issuer:
         self.tokens: dict[str, float] = {}
 
     async def metadata(self, _request: Request) -> Response:
+        if "large_metadata" in OPTIONS:
+            return Response("[" + ",".join(["{}"] * 50_000) + "]", media_type="application/json")
         document = {
             "issuer": self.address,
             "authorization_endpoint": f"{self.address}/authorize",
@@ -141,6 +154,8 @@ class Issuer:
                 Route("/authorize", self.authorize),
                 Route("/token", self.token, methods=["POST"]),
                 Route("/stats", self.stats),
+                Route("/values", many_values),
+                Route("/document", bomb_document),
             ]
         )
 
@@ -162,14 +177,58 @@ async def misbehave(request: Request) -> Response:
         value: dict[str, Any] = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info}
         return JSONResponse(result(message, value))
     if method == "tools/list":
-        names = ("huge", "stream", "packed", "page", "error", "away", "token", "hang", "echo")
+        names = (
+            "blocks",
+            "blocks_stream",
+            "deep",
+            "deep_stream",
+            "rows",
+            "rows_stream",
+            "notice",
+            "huge",
+            "stream",
+            "packed",
+            "page",
+            "error",
+            "away",
+            "token",
+            "hang",
+            "echo",
+        )
         return JSONResponse(result(message, {"tools": [{"name": name, "inputSchema": {}} for name in names]}))
     if method == "tools/call":
         return await wrong(message, request)
     return JSONResponse({"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32601, "message": "no"}}, 200)
 
 
+def raw(message: dict[str, Any], content: str, *, before: str = "") -> Response:
+    """The answer, as an event of a stream if the name of the tool says so."""
+    body = f'{{"jsonrpc":"2.0","id":{message["id"]},"result":{content}}}'
+    if message["params"]["name"].endswith("_stream") or before:
+        return Response(f"{before}event: message\ndata: {body}\n\n", media_type="text/event-stream")
+    return Response(body, media_type="application/json")
+
+
+def large(message: dict[str, Any]) -> Response | None:
+    match message["params"]["name"].removesuffix("_stream"):
+        case "blocks":
+            return raw(message, '{"content":[' + ",".join(['{"type": "text", "text": ""}'] * 800_000) + "]}")
+        case "deep":
+            return raw(message, '{"content":[],"structuredContent":{"x":' + "[" * 100_000 + "]" * 100_000 + "}}")
+        case "rows":
+            rows = ",".join(['{"id":1,"name":"some name","open":true}'] * 50_000)
+            return raw(message, '{"content":[],"structuredContent":{"rows":[' + rows + "]}}")
+        case "notice":
+            notice = '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":[%s]}}'
+            event = f"event: message\ndata: {notice % ','.join(['{}'] * 800_000)}\n\n"
+            return raw(message, '{"content":[{"type":"text","text":"after the notice"}]}', before=event)
+        case _:
+            return None
+
+
 async def wrong(message: dict[str, Any], request: Request) -> Response:
+    if (answer := large(message)) is not None:
+        return answer
     content = {"content": [{"type": "text", "text": "x" * 5_000_000}]}
     match message["params"]["name"]:
         case "huge":

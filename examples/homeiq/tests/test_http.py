@@ -20,7 +20,7 @@ FILE = Path(__file__).parents[1] / "http.toml"
 
 PROGRAM = """
 from servers import home_automation, home_data, home_devices
-lights = [d["entity_id"] for d in home_data.get_devices(domain="light")["result"]]
+lights = [d["entity_id"] for d in home_data.get_devices(domain="light")]
 able = [e for e in lights if home_devices.get_device_capabilities(e)["is_controllable"]]
 yaml = home_automation.generate_automation("light.kitchen", "on", "06:50", ["mon"])["yaml"]
 len(lights), len(able), yaml.startswith("alias: Kitchen on at 06:50")

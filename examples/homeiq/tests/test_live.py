@@ -110,7 +110,7 @@ async def test_a_program_asks_the_live_house_through_the_gateway(
     (text,) = re.findall(r"```toml\n(.*?)```", (ROOT / "examples" / "homeiq" / "README.md").read_text(), re.DOTALL)
     file = tmp_path / "gristmill.toml"
     file.write_text(f'{text.replace(".venv/bin/python", sys.executable)}cwd = "{ROOT}"\n[store]\npath = "{tmp_path / "state"}"\n')
-    program = "from servers import home_data\n[d['name'] for d in home_data.get_devices(area='kitchen')['result']]"
+    program = "from servers import home_data\n[d['name'] for d in home_data.get_devices(area='kitchen')]"
 
     async with Runtime.open(file) as runtime:
         outcome = await runtime.execute(program)

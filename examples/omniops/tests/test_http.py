@@ -18,8 +18,8 @@ from gristmill import BlockingRuntime, Config
 SERVERS = {"shop_search": "search", "shop_commerce": "commerce", "shop_analytics": "analytics"}
 PROGRAM = """\
 from servers import shop_analytics, shop_commerce, shop_search
-mug = shop_search.search_products("something to keep coffee hot", limit=1)["result"][0]
-stock = shop_commerce.get_inventory(mug["sku"])["result"]
+mug = shop_search.search_products("something to keep coffee hot", limit=1)[0]
+stock = shop_commerce.get_inventory(mug["sku"])
 [mug["sku"], sum(s["on_hand"] for s in stock), shop_analytics.monthly_report("2026-05")["orders"]]
 """
 

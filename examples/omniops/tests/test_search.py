@@ -9,7 +9,7 @@ import pytest
 from examples.omniops.search import Search
 from examples.omniops.stored import open_copy_of
 from examples.records import Records
-from gristmill.catalog.search.search_terms import terms
+from gristmill.catalog.search.search_terms import extract_terms
 
 KINDS = {
     "something to keep coffee hot": "travel mug",
@@ -64,7 +64,9 @@ def test_a_mug_is_found_by_what_it_is_for(search: Search) -> None:
 
     assert all("travel mug" in product["name"] for product in found)
     assert "insulated" in f"{found[0]['name']} {found[0]['description']}"
-    shared = set(terms(query)) & {term for product in found for term in terms(f"{product['name']} {product['description']}")}
+    shared = set(extract_terms(query)) & {
+        term for product in found for term in extract_terms(f"{product['name']} {product['description']}")
+    }
     assert not shared, "no word of the query stands in what was found"
 
 

@@ -64,7 +64,7 @@ def runtime(state: Path) -> Generator[BlockingRuntime]:
 
 MINE = """
 from servers import pam
-sorted({e["id"] for e in pam.get_expenses(user_id=context.user_id)["result"]})[:1], context.user_id
+sorted({e["id"] for e in pam.get_expenses(user_id=context.user_id)})[:1], context.user_id
 """
 SQL = """
 from servers import pam
@@ -91,7 +91,7 @@ from servers import pam
 found = []
 for user in range(1, 21):
     try:
-        found += [user for _ in pam.list_cards(user_id=user)["result"]]
+        found += [user for _ in pam.list_cards(user_id=user)]
     except Exception as error:
         assert "not started for user" in str(error), error
 found
@@ -120,7 +120,7 @@ for user in (context.user_id, 7, 8, 9):
             assert "refused" in str(error) or "policy" in str(error), error
         else:
             found.append(user)
-found, len(pam.find_parks(state="UT", limit=2)["result"])
+found, len(pam.find_parks(state="UT", limit=2))
 """
 
 

@@ -1,6 +1,6 @@
-"""Names from strangers → safe Python names: deterministic, unique, the original always kept beside them.
+"""Turns names from servers into safe Python names: deterministic and unique, with the original name kept beside each.
 
-Servers and tools become file names as well (never a path), so theirs are ASCII; parameters may keep other letters.
+Names of servers and tools also become file names (never a path), so they are ASCII; parameters may keep other letters.
 """
 
 import builtins
@@ -25,70 +25,71 @@ _RESERVED: dict[Role, frozenset[str]] = {
 }
 
 
-def python_name(name: str, role: Role) -> str:
-    """The Python name for ``name`` on its own; `python_names` settles collisions."""
+def make_python_name(name: str, role: Role) -> str:
+    """Returns the Python name for ``name`` alone, without regard to collisions with other names."""
     if _is_safe(name, role):
         return name
-    folded = _fold(name, role)
+    folded = _fold_unicode(name, role)
     safe = _NOT_WORD.sub("_", folded[: 4 * MAX_LENGTH])
-    # Dunders mean something to Python (`__init__.py`, `__debug__`); a single underscore is private only in files.
+    # Names with two leading underscores have a meaning in Python (`__init__.py`, `__debug__`). A single leading underscore
+    # is kept in arguments; in servers and tools, which become files, it would mean "private".
     safe = safe.rstrip("_") if role == "argument" and not safe.startswith("__") else safe.strip("_")
     if not safe.isidentifier():
         safe = f"{role}_{safe}"
     if not safe.isidentifier() or safe == f"{role}_":
-        return f"{role}_{_digest(name)}"
+        return f"{role}_{_hash_name(name)}"
     if keyword.iskeyword(safe) or safe in _RESERVED[role]:
         safe += "_"
-    if len(safe) > MAX_LENGTH or _lossy(name, folded):
-        return f"{safe[: MAX_LENGTH - 7].rstrip('_')}_{_digest(name)}"
+    if len(safe) > MAX_LENGTH or _is_lossy(name, folded):
+        return f"{safe[: MAX_LENGTH - 7].rstrip('_')}_{_hash_name(name)}"
     return safe
 
 
-def python_names(names: Iterable[str], role: Role) -> dict[str, str]:
-    """Each distinct name with its Python name, no two alike; the result does not depend on the order of ``names``.
+def make_python_names(names: Iterable[str], role: Role) -> dict[str, str]:
+    """Returns a Python name for each distinct name, no two alike; the order of ``names`` does not matter.
 
-    Of names that fold to one, the one spelt exactly so keeps it, the others carry a digest of their original.
+    If several names fold to one, the name that is spelled exactly so keeps it; the others get a digest of their original.
     """
     distinct = list(dict.fromkeys(names))
     settled: dict[str, str] = {}
     taken: set[str] = set()
-    for name in sorted(distinct, key=lambda name: (python_name(name, role) != name, name)):
-        settled[name] = _free(name, role, taken)
+    for name in sorted(distinct, key=lambda name: (make_python_name(name, role) != name, name)):
+        settled[name] = _find_free_name(name, role, taken)
         taken.add(settled[name])
     return {name: settled[name] for name in distinct}
 
 
 def _is_safe(name: str, role: Role) -> bool:
     plain = name.isidentifier() and len(name) <= MAX_LENGTH and not name.startswith("__" if role == "argument" else "_")
-    return plain and not keyword.iskeyword(name) and name not in _RESERVED[role] and _fold(name, role) == name
+    return plain and not keyword.iskeyword(name) and name not in _RESERVED[role] and _fold_unicode(name, role) == name
 
 
-def _free(name: str, role: Role, taken: set[str]) -> str:
-    plain = python_name(name, role)
+def _find_free_name(name: str, role: Role, taken: set[str]) -> str:
+    plain = make_python_name(name, role)
     if plain not in taken:
         return plain
     for length in (6, 12, 24):
-        candidate = f"{plain[: MAX_LENGTH - length - 1].rstrip('_')}_{_digest(name, length)}"
+        candidate = f"{plain[: MAX_LENGTH - length - 1].rstrip('_')}_{_hash_name(name, length)}"
         if candidate not in taken:
             return candidate
-    # Only a table built to collide with 96 bits of SHA-256 gets here.
-    return f"{role}_{_digest(name, 56)}"
+    # Only names built to collide in 96 bits of SHA-256 get here.
+    return f"{role}_{_hash_name(name, 56)}"
 
 
-def _fold(name: str, role: Role) -> str:
-    # Python reads identifiers in NFKC; folding first makes names equal here that would be equal there.
+def _fold_unicode(name: str, role: Role) -> str:
+    # Python normalizes identifiers to NFKC; folding first makes names equal here that Python would treat as equal.
     if role == "argument":
         return unicodedata.normalize("NFKC", name)
     return unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode("ascii")
 
 
-def _lossy(name: str, folded: str) -> bool:
-    """Whether folding dropped letters of a foreign script (accents may go: ``café`` is ``cafe``)."""
+def _is_lossy(name: str, folded: str) -> bool:
+    """Returns whether folding dropped letters of a foreign script (accents may go: ``café`` is ``cafe``)."""
     if name.isascii() or not folded.isascii():
         return False
     kept = sum(not unicodedata.combining(letter) for letter in unicodedata.normalize("NFKD", name))
     return kept > len(folded)
 
 
-def _digest(name: str, length: int = 6) -> str:
+def _hash_name(name: str, length: int = 6) -> str:
     return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:length]

@@ -1,4 +1,4 @@
-"""Text from strangers made safe to show: what cannot be seen is found or removed. The lowest file of the catalog."""
+"""Makes text from servers safe to show: finds or removes characters that cannot be seen. Imports nothing of the catalog."""
 
 import re
 
@@ -16,20 +16,20 @@ _BREAKS = re.compile("\r\n?|[\u2028\u2029\x0b\x0c\x85]")
 _BLANKS = re.compile(r"\s+")
 
 
-def hidden_runs(text: str) -> tuple[str, ...]:
-    """The runs of characters in ``text`` that a reader would not see, escaped, in order."""
+def find_hidden_runs(text: str) -> tuple[str, ...]:
+    """Returns the runs of characters in ``text`` that a reader would not see, escaped, in order."""
     return tuple(run.encode("unicode_escape").decode("ascii") for run in _HIDDEN_RUN.findall(_BREAKS.sub("\n", text)))
 
 
-def clean(text: str, *, limit: int = 4_000) -> str:
-    """``text`` without hidden characters, its lines kept, cut at ``limit`` characters."""
-    # Cut first: a hostile megabyte must not cost a megabyte of work.
+def clean_text(text: str, *, limit: int = 4_000) -> str:
+    """Returns ``text`` without hidden characters, with its lines kept, cut at ``limit`` characters."""
+    # Cut first, so that a hostile megabyte does not cost a megabyte of work.
     text = _HIDDEN_RUN.sub("", _BREAKS.sub("\n", text[: 2 * limit])).strip()
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
-def one_line(text: str, *, limit: int = 200) -> str:
-    """``clean`` on a single line."""
+def clean_to_one_line(text: str, *, limit: int = 200) -> str:
+    """Returns ``text`` without hidden characters, on a single line, cut at ``limit`` characters."""
     if len(text) <= limit and text.isascii() and text.isprintable():
         return text.strip()
-    return clean(_BLANKS.sub(" ", clean(text, limit=2 * limit)), limit=limit)
+    return clean_text(_BLANKS.sub(" ", clean_text(text, limit=2 * limit)), limit=limit)

@@ -1,25 +1,25 @@
-"""Writing a configuration file of ours or of another client: at once or not at all, rights kept, links followed. Ground."""
+"""Reads and writes configuration files, Gristmill's own and those of MCP clients; a write happens completely or not at all."""
 
 import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from gristmill.atomic_file import replace_file
 from gristmill.errors import ConfigError
 
 MAX_BYTES = 16_000_000
-"""A larger file is no configuration."""
+"""The largest file that is read as a configuration."""
 NEW_FILE_MODE = 0o600
-"""A client's configuration may hold secrets: a file that we make is for its owner."""
+"""A client's configuration may hold secrets, so only the owner may read a new file."""
 
 
-def real_file(path: Path, *, within: Path | None = None) -> Path:
-    """The file that ``path`` leads to, links followed; with ``within`` it must not lead out of that folder.
+def resolve_file(path: Path, *, within: Path | None = None) -> Path:
+    """Returns the file that ``path`` leads to after following links; it must lie in the folder ``within`` if that is given.
 
-    A project's folder may come from strangers: a link in it must not make us write somewhere else.
+    A project's folder may come from a stranger: a link in it must not make Gristmill write to another place.
 
     Raises:
-        ConfigError: it leads out, in a circle, or to something that is not a file.
+        ConfigError: the path leads out of ``within``, in a circle, or to something that is not a file.
     """
     try:
         real = path.expanduser().resolve()
@@ -33,10 +33,10 @@ def real_file(path: Path, *, within: Path | None = None) -> Path:
 
 
 def read_bytes(path: Path) -> bytes | None:
-    """The content of ``path``, nothing when there is no such file.
+    """Returns the content of ``path``, or None when there is no such file.
 
     Raises:
-        ConfigError: it cannot be read, or is too large for a configuration.
+        ConfigError: the file cannot be read, or is too large for a configuration.
     """
     try:
         if path.stat().st_size > MAX_BYTES:
@@ -48,40 +48,31 @@ def read_bytes(path: Path) -> bytes | None:
         raise ConfigError(f"cannot read {path}: {error.strerror}") from None
 
 
-def write_whole(
+def write_file_atomically(
     path: Path, content: bytes, *, new_mode: int = NEW_FILE_MODE, check: Callable[[Path], object] | None = None
 ) -> None:
-    """Put ``content`` in the place of ``path``, at once or not at all; ``check`` may look at a draft first and raise.
+    """Replaces the content of ``path``, completely or not at all; ``check`` gets the path of a draft first and may raise.
 
-    A file that is there keeps its owner (where we may) and its rights. Whoever reads it meanwhile sees the old or the new one.
+    An existing file keeps its mode, and its owner where the process may set it. A process that reads the file at the same time
+    sees either the old or the new content.
 
     Raises:
-        ConfigError: it cannot be written; the old content is untouched.
+        ConfigError: the file cannot be written; the old content is untouched.
     """
-    real = real_file(path)
+    real = resolve_file(path)
     try:
         real.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, draft = tempfile.mkstemp(prefix=".gristmill-", suffix=real.suffix, dir=real.parent)
-    except OSError as error:
-        raise ConfigError(f"cannot write {path}: {error.strerror}") from None
-    try:
-        with os.fdopen(descriptor, "wb") as file:
+        with replace_file(real, sync=True) as file:
             file.write(content)
             file.flush()
-            os.fsync(file.fileno())
-        if check is not None:
-            check(Path(draft))
-        _same_rights(real, draft, new_mode)
-        os.replace(draft, real)
+            if check is not None:
+                check(Path(file.name))
+            _copy_owner_and_mode(real, file.name, new_mode)
     except OSError as error:
-        Path(draft).unlink(missing_ok=True)
         raise ConfigError(f"cannot write {path}: {error.strerror}") from None
-    except BaseException:
-        Path(draft).unlink(missing_ok=True)
-        raise
 
 
-def _same_rights(real: Path, draft: str, new_mode: int) -> None:
+def _copy_owner_and_mode(real: Path, draft: str, new_mode: int) -> None:
     try:
         before = real.stat()
     except FileNotFoundError:
@@ -91,5 +82,5 @@ def _same_rights(real: Path, draft: str, new_mode: int) -> None:
         try:
             os.chown(draft, before.st_uid, before.st_gid)
         except PermissionError:
-            pass  # only root may give files away; the rights below still hold for the owner that it has now
+            pass  # only root may change the owner; the mode below then holds for the present owner
     os.chmod(draft, before.st_mode & 0o7777)

@@ -1,6 +1,6 @@
-"""What the configuration file and the environment say, as a tree that nobody has checked yet. Below `config`, which checks it.
+"""Reads the configuration file and the environment into one unchecked tree; `config.tree` checks it.
 
-Light: whoever only wants to know whether anything has changed since it was checked loads no validation.
+It imports no validation library, so that code which only asks whether the configuration has changed starts fast.
 """
 
 import json
@@ -10,51 +10,55 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
+from gristmill.config.foreign_variables import read_foreign_variables
 from gristmill.errors import ConfigError
 
 DEFAULT_FILE = "gristmill.toml"
-PREFIX = "GRISTMILL_"
+VARIABLE_PREFIX = "GRISTMILL_"
 
 
 def read_tree(file: str | Path | None = None) -> dict[str, Any]:
-    """``file`` (or ``gristmill.toml`` here, if there is one) and above it the environment.
+    """Reads ``file`` (or ``gristmill.toml`` in the working directory, if there is one); the environment overrides it.
+
+    Variables of other executors (``EXECUTION_TIMEOUT``) count where neither sets the same key.
 
     Raises:
-        ConfigError: a file that cannot be read.
+        ConfigError: the file cannot be read, or such a variable holds no number.
     """
-    return merged(_read_file(file), environment(os.environ))
+    ours = merge_trees(_read_file(file), read_environment(os.environ))
+    return merge_trees(read_foreign_variables(os.environ, [ours]), ours)
 
 
-def default_state_dir() -> Path:
-    """Where state lives when the configuration does not say."""
+def find_default_state_dir() -> Path:
+    """Returns the folder for state when the configuration names none."""
     home = os.environ.get("XDG_STATE_HOME")
     return (Path(home) if home else Path.home() / ".local" / "state") / "gristmill"
 
 
-def environment(variables: Mapping[str, str]) -> dict[str, Any]:
-    """``GRISTMILL_SANDBOX__WARM=4`` as a tree. By hand, since the library for it takes 150 ms to import."""
+def read_environment(variables: Mapping[str, str]) -> dict[str, Any]:
+    """Turns variables such as ``GRISTMILL_SANDBOX__WARM=4`` into a tree. The library that does this takes 150 ms to import."""
     found: dict[str, Any] = {}
     for name, text in variables.items():
-        if name.startswith(PREFIX) and "__" in name:
-            for part in reversed(name.removeprefix(PREFIX).lower().split("__")):
-                text = {part: text if isinstance(text, dict) else _json_or_text(text)}
-            found = merged(found, cast("dict[str, Any]", text))
+        if name.startswith(VARIABLE_PREFIX) and "__" in name:
+            for part in reversed(name.removeprefix(VARIABLE_PREFIX).lower().split("__")):
+                text = {part: text if isinstance(text, dict) else _parse_json_or_text(text)}
+            found = merge_trees(found, cast("dict[str, Any]", text))
     return found
 
 
-def _json_or_text(text: str) -> Any:
+def _parse_json_or_text(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:
         return text
 
 
-def merged(low: Mapping[str, Any], high: Mapping[str, Any]) -> dict[str, Any]:
-    """``low`` with what ``high`` says above it."""
+def merge_trees(low: Mapping[str, Any], high: Mapping[str, Any]) -> dict[str, Any]:
+    """Merges two trees; where both have a key, the value of ``high`` wins."""
     both: dict[str, Any] = dict(low)
     for key, value in high.items():
         below = both.get(key)
-        both[key] = merged(below, value) if isinstance(value, Mapping) and isinstance(below, Mapping) else value  # pyright: ignore[reportUnknownArgumentType]
+        both[key] = merge_trees(below, value) if isinstance(value, Mapping) and isinstance(below, Mapping) else value  # pyright: ignore[reportUnknownArgumentType]
     return both
 
 
@@ -65,15 +69,15 @@ def _read_file(file: str | Path | None) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8")
         is_ours = path.suffix == ".toml" and "[mcp_servers" not in text
-        return tomllib.loads(text) if is_ours else _read_client(text, path)
+        return tomllib.loads(text) if is_ours else _read_client_file(text, path)
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is not valid TOML: {error}") from None
 
 
-def _read_client(text: str, path: Path) -> dict[str, Any]:
-    from gristmill.mcp_configs.read_servers import read_client_config  # its parsers are needed for foreign files only
+def _read_client_file(text: str, path: Path) -> dict[str, Any]:
+    from gristmill.mcp_configs.read_servers import read_client_config  # its parsers are needed only for files of other programs
 
     found = read_client_config(text, file=path.name)
     if found.secrets:

@@ -1,35 +1,40 @@
-"""The frozen configuration tree, one section per room; with `config_read` the only reader of configuration files and environment.
+"""The frozen configuration tree with one section per room. Only this module and `config.sources` read files and environment.
 
-Order, later wins: defaults, the TOML file, the environment (``GRISTMILL_SANDBOX__WARM=4``), keyword overrides (flags).
-An unknown key is refused: a misspelt limit must not silently be no limit.
+Sources, of which a later one wins: defaults, variables of other executors (``EXECUTION_TIMEOUT``), the TOML file, the
+environment (``GRISTMILL_SANDBOX__WARM=4``), keyword overrides (flags). An unknown key is refused: otherwise a misspelt limit
+would silently be no limit.
 """
 
+import difflib
+import logging
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError, field_validator
 
-from gristmill.config.sections.base import Section, defaults
+from gristmill.config.foreign_variables import FOREIGN_VARIABLES, find_unknown_variables
+from gristmill.config.sections.base import Section, use_section_defaults
 from gristmill.config.sections.catalog_section import CatalogConfig
+from gristmill.config.sections.flows_section import FlowsConfig
 from gristmill.config.sections.guard_section import GuardConfig
-from gristmill.config.sections.mask_section import FlowsConfig, MaskConfig
+from gristmill.config.sections.mask_section import MaskConfig
 from gristmill.config.sections.policy_section import PolicyConfig
 from gristmill.config.sections.quota_section import QuotaConfig
 from gristmill.config.sections.records_section import RecordsConfig
 from gristmill.config.sections.serve_section import ServeConfig
-from gristmill.config.sections.servers_section import REFERENCE, ServersConfig, looks_secret
+from gristmill.config.sections.servers_section import SECRET_REFERENCE, ServersConfig, looks_secret
 from gristmill.config.sections.session_section import SessionsConfig, SkillsConfig
 from gristmill.config.sections.shaping_section import ShapingConfig
-from gristmill.config.sources import DEFAULT_FILE as DEFAULT_FILE
-from gristmill.config.sources import default_state_dir as default_state_dir
-from gristmill.config.sources import merged, read_tree
+from gristmill.config.sources import find_default_state_dir, merge_trees, read_tree
 from gristmill.errors import ConfigError
-from gristmill.loading import loading
 from gristmill.model import Limits
 
-PRELOAD = (
+log = logging.getLogger(__name__)
+
+PRELOADED_MODULES = (
     "ast", "asyncio", "base64", "bisect", "calendar", "collections", "concurrent.futures", "contextlib",
     "copy", "csv", "dataclasses", "datetime", "decimal", "enum", "fractions", "functools", "glob", "hashlib",
     "heapq", "inspect", "io", "itertools", "json", "logging", "math", "operator", "os", "pathlib",
@@ -37,14 +42,14 @@ PRELOAD = (
     "textwrap", "threading", "time", "traceback", "types", "typing", "urllib.parse", "uuid", "weakref",
     "zlib", "zoneinfo",
 )  # fmt: skip
-"""Imported once in the template, so that programs of the kind models write pay nothing for them."""
+"""Modules imported once in the template process, so that importing them costs a program nothing; models use them often."""
 
 
 class LimitsConfig(Section):
-    """What one execution may use. A caller may ask for less, never for more."""
+    """The limits of one execution. A caller may ask for less, never for more."""
 
     seconds: float = Field(default=30.0, gt=0, le=86_400)
-    """Wall-clock seconds, kept by the host."""
+    """Wall-clock seconds, measured by the host."""
     cpu_seconds: float = Field(default=30.0, gt=0, le=86_400)
     """CPU seconds of all processes of the execution together."""
     cpu_percent: int = Field(default=100, ge=1, le=10_000)
@@ -62,50 +67,50 @@ class LimitsConfig(Section):
     file_mb: int = Field(default=10, ge=1, le=1_048_576)
     """Size of any one file, in MB."""
     output_bytes: int = Field(default=1_000_000, ge=1_000, le=100_000_000)
-    """Bytes kept of stdout and stderr together; past that the head and the tail are kept."""
+    """Bytes kept of stdout and stderr together; of longer output the beginning and the end are kept."""
     result_bytes: int = Field(default=8_000_000, ge=1_000, le=100_000_000)
     """Bytes of the result as JSON."""
     calls: int = Field(default=1_000, ge=0, le=10_000_000)
-    """Tool calls."""
+    """Number of tool calls."""
     call_bytes: int = Field(default=64_000_000, ge=1_000, le=10_000_000_000)
     """Bytes of tool-call arguments and results together."""
 
-    def values(self) -> Limits:
-        """The same as the value that the rooms speak of."""
-        return Limits(**dict(self))  # `model_dump` would build a serializer for this section first
+    def to_limits(self) -> Limits:
+        """Returns these limits as the value that the rest of Gristmill uses."""
+        return Limits(**dict(self))  # not `model_dump`, which would first build a serializer for this section
 
 
 class SandboxConfig(Section):
-    """Where code runs."""
+    """The sandbox in which code runs."""
 
     isolation: Literal["namespaces", "landlock", "auto"] = "namespaces"
-    """The level that must be in force. `auto` takes the best that this host offers and says which in every outcome."""
+    """The isolation that must be in force. `auto` takes the best that this host offers; each outcome says which that is."""
     warm: int = Field(default=4, ge=0, le=1_024)
-    """Sealed children that wait for code."""
+    """Sandboxes that are started in advance and wait for code."""
     concurrency: int = Field(default=32, ge=1, le=4_096)
-    """Executions at the same time; further ones wait their turn in order of arrival."""
+    """Executions at the same time; further ones wait and run in order of arrival."""
     cgroups: Literal["auto", "require", "off"] = "auto"
-    """`auto` uses what the host lets us, `require` refuses to start without, `off` never uses them."""
-    limits: LimitsConfig = defaults()
+    """`auto` uses cgroups where the host permits it, `require` refuses to start without them, `off` never uses them."""
+    limits: LimitsConfig = use_section_defaults()
     """Limits of one execution."""
     packages: tuple[str, ...] = ()
     """Python packages that code may import, as pip requirements; installed once with `gristmill packages install`."""
     venv: Path | None = None
     """A virtual environment (same Python version) whose packages code may import, instead of `packages`."""
-    preload: tuple[str, ...] = PRELOAD
-    """Modules imported once in the template, so that importing them costs nothing. They must not start threads."""
+    preload: tuple[str, ...] = PRELOADED_MODULES
+    """Modules imported once, before any code runs, so that importing them costs nothing. They must not start threads."""
     preload_packages: tuple[str, ...] = ()
-    """Modules of `packages` or `venv` to import once in the template as well, such as `pandas`."""
+    """Modules of `packages` or `venv` to import once in the same way, such as `pandas`."""
     session_idle_seconds: float = Field(default=900.0, ge=0, le=604_800)
-    """How long a session's interpreter is kept without use."""
+    """Seconds that a session's interpreter is kept without use."""
     sessions_kept: int = Field(default=32, ge=0, le=4_096)
-    """How many sessions' interpreters are kept; the one used longest ago goes first."""
+    """How many sessions' interpreters are kept; the one used longest ago is ended first."""
     sessions_memory_mb: int = Field(default=1_024, ge=16, le=1_048_576)
-    """Memory of all kept interpreters together; the one used longest ago goes first."""
+    """Memory of all kept interpreters together; the one used longest ago is ended first."""
 
     @field_validator("packages")
     @classmethod
-    def _no_pip_options(cls, packages: tuple[str, ...]) -> tuple[str, ...]:
+    def _refuse_pip_options(cls, packages: tuple[str, ...]) -> tuple[str, ...]:
         # An entry such as "--index-url=..." would reach pip as an option and change where code comes from.
         for requirement in packages:
             if not requirement.strip() or requirement.strip().startswith("-"):
@@ -114,101 +119,135 @@ class SandboxConfig(Section):
 
 
 class StoreConfig(Section):
-    """Where state lives."""
+    """Where Gristmill keeps its state."""
 
     path: Path | None = None
-    """Folder for workspaces and records; empty means `$XDG_STATE_HOME/gristmill` or `~/.local/state/gristmill`."""
+    """Folder for workspaces and records; empty means `$XDG_STATE_HOME/gristmill` or `~/.local/state/gristmill`. A relative path
+    counts from the working directory of the process."""
     url: str | None = None
     """PostgreSQL instead of SQLite, such as `postgresql://mill:${env:PGPASSWORD}@db/mill`; needs `gristmill[postgres]`."""
     sync: Literal["normal", "full"] = "normal"
-    """When SQLite forces the disk: `normal` survives the death of the process, `full` also a power cut, for slower writes."""
+    """How safely SQLite writes: `normal` survives a crash of the process, `full` also a power cut, but writes more slowly."""
     key: str | None = None
-    """Reference to the key (32 bytes or more, as text) that seals and signs records; empty makes a key file in `path`."""
+    """Reference to the key (32 bytes or more, as text) that encrypts and signs records; empty creates a key file in `path`."""
+
+    @field_validator("path")
+    @classmethod
+    def _make_absolute(cls, path: Path | None) -> Path | None:
+        # Absolute from the start: sandboxes, servers and children of this process have other working directories.
+        return None if path is None else path.expanduser().absolute()
 
     @field_validator("url")
     @classmethod
-    def _an_address_without_secrets(cls, url: str | None) -> str | None:
-        if url is not None and not REFERENCE.fullmatch(url) and not url.startswith(("postgresql://", "postgres://")):
-            raise ValueError("an address begins with postgresql://")
+    def _check_address(cls, url: str | None) -> str | None:
+        if url is not None and not SECRET_REFERENCE.fullmatch(url) and not url.startswith(("postgresql://", "postgres://")):
+            raise ValueError("the address must begin with postgresql://")
         if url is not None and (looks_secret("url", url) or re.search(r"[?&](ssl)?password=(?!\$\{)", url)):
-            raise ValueError("a password in plain text: write a reference such as ${env:PGPASSWORD} instead")
+            raise ValueError("it holds a password in plain text: write a reference such as ${env:PGPASSWORD} instead")
         return url
 
     @field_validator("key")
     @classmethod
-    def _a_reference(cls, key: str | None) -> str | None:
-        if key is not None and not REFERENCE.fullmatch(key):
-            raise ValueError("a key in plain text: write a reference such as ${env:GRISTMILL_KEY} instead")
+    def _require_reference(cls, key: str | None) -> str | None:
+        if key is not None and not SECRET_REFERENCE.fullmatch(key):
+            raise ValueError("it holds a key in plain text: write a reference such as ${env:GRISTMILL_KEY} instead")
         return key
 
 
 class Config(Section):
-    """The whole tree. Empty is safe: no servers, nothing allowed, full isolation."""
+    """The whole configuration. An empty one is safe: no servers, nothing allowed, full isolation."""
 
     servers: ServersConfig = Field(default_factory=dict)
-    """Tool servers by name. Empty offers no tools."""
-    catalog: CatalogConfig = defaults()
-    """What is learned about tools, and what happens to one that changes."""
-    sandbox: SandboxConfig = defaults()
-    """Where code runs."""
-    mask: MaskConfig = defaults()
-    """Personal data and secrets are replaced by placeholders."""
-    flows: FlowsConfig = defaults()
-    """What may not go from one server to another."""
-    store: StoreConfig = defaults()
-    """Where state lives."""
-    records: RecordsConfig = defaults()
+    """Tool servers by name. An empty table offers no tools."""
+    catalog: CatalogConfig = use_section_defaults()
+    """What is learned about tools, and what happens when a tool's definition changes."""
+    sandbox: SandboxConfig = use_section_defaults()
+    """The sandbox in which code runs."""
+    mask: MaskConfig = use_section_defaults()
+    """Which personal data and secrets are replaced by placeholders."""
+    flows: FlowsConfig = use_section_defaults()
+    """Which values may not go from one server to another."""
+    store: StoreConfig = use_section_defaults()
+    """Where Gristmill keeps its state."""
+    records: RecordsConfig = use_section_defaults()
     """What is recorded, and for how long."""
-    policy: PolicyConfig = defaults()
-    """Which tool calls may leave."""
-    quota: QuotaConfig = defaults()
-    """How much may leave in a while."""
-    guard: GuardConfig = defaults()
-    """House rules for code."""
-    shaping: ShapingConfig = defaults()
-    """What goes back to the model."""
-    sessions: SessionsConfig = defaults()
+    policy: PolicyConfig = use_section_defaults()
+    """Which tool calls may be sent."""
+    quota: QuotaConfig = use_section_defaults()
+    """How many calls and bytes may be sent in a period."""
+    guard: GuardConfig = use_section_defaults()
+    """Rules for code, beside the sandbox."""
+    shaping: ShapingConfig = use_section_defaults()
+    """How much of an outcome goes back to the model."""
+    sessions: SessionsConfig = use_section_defaults()
     """What is kept of sessions, and for how long."""
-    skills: SkillsConfig = defaults()
-    """Functions that code saves for later."""
-    serve: ServeConfig = defaults()
-    """Who may come in by HTTP, and how much of it."""
+    skills: SkillsConfig = use_section_defaults()
+    """Functions that code saves for later use."""
+    serve: ServeConfig = use_section_defaults()
+    """Who may use the HTTP service, and how much."""
 
     @property
     def state_dir(self) -> Path:
         """The folder that holds everything Gristmill keeps."""
-        return self.store.path or default_state_dir()
+        return self.store.path or find_default_state_dir().absolute()
 
 
 def load_config(file: str | Path | None = None, **overrides: Mapping[str, Any]) -> Config:
-    """Read ``file`` (or ``gristmill.toml`` here, if there is one) and the environment.
+    """Reads ``file`` (or ``gristmill.toml`` in the working directory, if there is one) and the environment.
 
-    A client's own file (`.mcp.json`, `claude_desktop_config.json` and their kin) is taken as the `servers` section.
+    A file of an MCP client (`.mcp.json`, `claude_desktop_config.json` and similar) is read as the `servers` section.
 
     Raises:
-        ConfigError: a file that cannot be read, an unknown key, a value out of range.
+        ConfigError: the file cannot be read, a key is unknown, or a value is out of range.
     """
+    tree = read_tree(file)
     try:
-        with loading():
-            return Config(**merged(read_tree(file), overrides))
+        config = Config(**merge_trees(tree, overrides))
     except ValidationError as error:
-        raise ConfigError(_explain(error, file)) from None
+        raise ConfigError(_explain_validation_error(error, file)) from None
+    _warn_of_unknown_variables(tree)
+    return config
 
 
-def _explain(error: ValidationError, file: str | Path | None) -> str:
+_warned_of: set[str] = set()
+
+
+def _warn_of_unknown_variables(tree: Mapping[str, Any]) -> None:
+    """Warns once in a process of each variable that looks like ours and that nothing reads."""
+    written = str(tree)
+    for warning in find_unknown_variables(os.environ, _list_keys, lambda name: f"env:{name}" in written):
+        if warning not in _warned_of:
+            _warned_of.add(warning)
+            log.warning("%s", warning)
+
+
+def _list_keys(section: type[BaseModel] | None = None, place: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yields every key of the configuration that is not in a table of named entries."""
+    for name, field in (section or Config).model_fields.items():
+        inner = field.annotation
+        if isinstance(inner, type) and issubclass(inner, BaseModel):
+            yield from _list_keys(inner, (*place, name))
+        else:
+            yield (*place, name)
+
+
+def _explain_validation_error(error: ValidationError, file: str | Path | None) -> str:
     lines = [f"the configuration {f'in {file} ' if file else ''}cannot be used:"]
     for problem in error.errors(include_url=False):
         key = ".".join(str(part) for part in problem["loc"])
         if problem["type"] == "extra_forbidden":
-            lines.append(f"  {key}: unknown key{_near(problem['loc'])}")
+            lines.append(f"  {key}: unknown key{_suggest_key(problem['loc'])}")
         else:
-            lines.append(f"  {key}: {problem['msg']}")
+            lines.append(f"  {key}: {problem['msg']}{_name_foreign_variable(problem['loc'])}")
     return "\n".join(lines)
 
 
-def _near(location: tuple[int | str, ...]) -> str:
-    import difflib  # only needed to word an error
+def _name_foreign_variable(location: tuple[int | str, ...]) -> str:
+    names = [name for name, place in FOREIGN_VARIABLES.items() if place == location and os.environ.get(name)]
+    return f" (the environment has {', '.join(names)})" if names else ""
 
+
+def _suggest_key(location: tuple[int | str, ...]) -> str:
     section: type[BaseModel] | None = Config
     for part in location[:-1]:
         annotation = section.model_fields[str(part)].annotation if section and str(part) in section.model_fields else None

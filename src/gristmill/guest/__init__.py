@@ -1,1 +1,1 @@
-"""Inside the jail: stdlib only, imports nothing of ours, shipped as source, never imported by the host."""
+"""The code that runs inside the jail: standard library only, imports nothing else of Gristmill, is never imported by the host."""

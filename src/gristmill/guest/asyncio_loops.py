@@ -1,26 +1,39 @@
 # pyright: basic, reportArgumentType=false, reportAssignmentType=false, reportAttributeAccessIssue=false
 # pyright: reportOptionalMemberAccess=false, reportOptionalSubscript=false
-# The agent's code is dynamic, and so is what runs it: strict typing stops at this door.
-"""asyncio as models use it: ``asyncio.run`` inside a running loop, plain values where a coroutine was expected."""
+# A program's code is dynamic, and so is the code that runs it: this file is not type-checked strictly.
+"""asyncio as models use it: ``asyncio.run`` inside a running loop, plain values where a coroutine was expected.
+
+A task that the program has cancelled, or has left behind with ``asyncio.wait``, gives up its tool calls; a task that the loop
+cancels because the program ends does not: the program never said that it wants no answer.
+"""
 
 import asyncio
 import contextlib
-from asyncio import base_events, events, tasks
+import threading
+import weakref
+from asyncio import base_events, events, runners, tasks
 
 _run_until_complete = base_events.BaseEventLoop.run_until_complete
 _create_task = base_events.BaseEventLoop.create_task
 _asyncio_run = asyncio.run
 _close = base_events.BaseEventLoop.close
+_wait = asyncio.wait
+_get_event_loop = asyncio.get_event_loop
+_cancel_all_tasks = runners._cancel_all_tasks
+_left_behind = weakref.WeakSet()  # tasks that ``asyncio.wait`` returned as pending
+_closing = weakref.WeakSet()  # loops whose remaining tasks are being cancelled, because they end
+MOST_TURNS = 20
+"""How many turns of the loop a cancelled task gets to end at the end of the program."""
 on_close = []
-"""Called with a loop before it closes."""
+"""Functions that are called with a loop before it closes."""
 
 
-def awaitable(value):
-    """``value`` itself if it can be awaited, else something that awaits to it."""
-    return value if hasattr(type(value), "__await__") or asyncio.iscoroutine(value) else _Settled(value)
+def make_awaitable(value):
+    """Returns ``value`` itself if it can be awaited, otherwise an awaitable that yields it."""
+    return value if hasattr(type(value), "__await__") or asyncio.iscoroutine(value) else _ReadyValue(value)
 
 
-class _Settled:
+class _ReadyValue:
     __slots__ = ("value",)
 
     def __init__(self, value):
@@ -31,19 +44,19 @@ class _Settled:
         yield
 
 
-def aiter_any(value):
-    """``value`` itself if it can be iterated asynchronously, else its items one by one."""
-    return value if hasattr(type(value), "__aiter__") else _each(value)
+def make_async_iterable(value):
+    """Returns ``value`` itself if it can be iterated asynchronously, otherwise an asynchronous iterator over its items."""
+    return value if hasattr(type(value), "__aiter__") else _iterate_items(value)
 
 
-async def _each(value):
-    for item in await awaitable(value):
+async def _iterate_items(value):
+    for item in await make_awaitable(value):
         yield item
 
 
-async def value_of(value):
-    """A coroutine for any value."""
-    return await awaitable(value)
+async def await_value(value):
+    """Awaits any value: an awaitable gives its result, a plain value itself."""
+    return await make_awaitable(value)
 
 
 def _is_awaitable(value):
@@ -52,7 +65,7 @@ def _is_awaitable(value):
 
 @contextlib.contextmanager
 def _outside_of_running_loop():
-    """Let another loop run inside the one that waits for us: a synchronous call blocks its caller, as written."""
+    """Lets another loop run inside the one that waits: a synchronous call blocks its caller, as written."""
     running = events._get_running_loop()
     task = tasks.current_task(running)
     events._set_running_loop(None)
@@ -67,9 +80,9 @@ def _outside_of_running_loop():
 
 
 def run(main, *, debug=None, **options):
-    """``asyncio.run`` that also works where a loop runs already, and takes any awaitable."""
+    """Runs ``main`` as ``asyncio.run`` does, but also inside a running loop, and takes any awaitable."""
     if not asyncio.iscoroutine(main) or not hasattr(main, "cr_frame"):
-        main = value_of(main)
+        main = await_value(main)
     if events._get_running_loop() is None:
         return _asyncio_run(main, debug=debug, **options)
     with _outside_of_running_loop():
@@ -83,29 +96,92 @@ def _nested_run_until_complete(self, future):
 
 
 def _tolerant_create_task(self, coro, **options):
-    return _create_task(self, coro if asyncio.iscoroutine(coro) else value_of(coro), **options)
+    return _create_task(self, coro if asyncio.iscoroutine(coro) else await_value(coro), **options)
 
 
-def _tolerant(original):
+def _accept_plain_values(original):
     def ensure_future(value, *, loop=None):
-        return original(value if _is_awaitable(value) else value_of(value), loop=loop)
+        return original(value if _is_awaitable(value) else await_value(value), loop=loop)
 
     return ensure_future
 
 
-def _announced_close(self):
+def _close_with_callbacks(self):
     for callback in on_close:
         callback(self)
     _close(self)
 
 
-def install():
-    """Put these in asyncio's place, in this process."""
+def is_cut_off_by_loop():
+    """Returns whether the running task is cancelled only because its loop ends, not because the program gave it up."""
+    loop = events._get_running_loop()
+    if loop is None or loop not in _closing:
+        return False
+    task = tasks.current_task(loop)
+    return task is None or task.cancelling() < 2
+
+
+def cancel_left_tasks(loop):
+    """Cancels the tasks that the program has left behind; returns those tasks, and all that were cancelled before."""
+    if not (unfinished := tasks.all_tasks(loop)):
+        return []
+    for task in unfinished & set(_left_behind):
+        if not task.cancelling():
+            task.cancel()
+    return [task for task in unfinished if task.cancelling()]
+
+
+async def _finish_tasks(cancelled):
+    for _ in range(MOST_TURNS):
+        if all(task.done() for task in cancelled):
+            return
+        await tasks.sleep(0)
+
+
+def finish_cancelled_tasks(loop):
+    """Lets tasks end that the program has cancelled or left behind: the program's last line leaves them no turn for that."""
+    if loop is not None and not loop.is_closed() and not loop.is_running() and (cancelled := cancel_left_tasks(loop)):
+        _run_until_complete(loop, _finish_tasks(cancelled))
+
+
+def _cancel_all_tasks_of_ending_loop(loop):
+    cancel_left_tasks(loop)
+    _closing.add(loop)
+    _cancel_all_tasks(loop)
+
+
+async def wait(fs, *, timeout=None, return_when=asyncio.ALL_COMPLETED):  # noqa: ASYNC109 - the signature of asyncio.wait
+    """Waits as ``asyncio.wait`` does, and remembers which tasks were left behind."""
+    done, pending = await _wait(fs, timeout=timeout, return_when=return_when)
+    _left_behind.update(pending)
+    return done, pending
+
+
+def get_event_loop():
+    """Returns the loop of this thread; in the main thread a new one if there is none, or only a closed one."""
+    try:
+        loop = _get_event_loop()
+        if not loop.is_closed():
+            return loop
+    except RuntimeError:
+        loop = None
+    if threading.current_thread() is threading.main_thread():
+        loop = asyncio.new_event_loop()
+        asyncio.set_event_loop(loop)
+        return loop
+    return loop or _get_event_loop()
+
+
+def install_asyncio_patches():
+    """Replaces these functions of asyncio in this process."""
     asyncio.run = run
+    asyncio.wait = tasks.wait = wait
+    asyncio.get_event_loop = events.get_event_loop = get_event_loop
+    runners._cancel_all_tasks = _cancel_all_tasks_of_ending_loop
     base_events.BaseEventLoop.run_until_complete = _nested_run_until_complete
     base_events.BaseEventLoop.create_task = _tolerant_create_task
-    base_events.BaseEventLoop.close = _announced_close
+    base_events.BaseEventLoop.close = _close_with_callbacks
     for name in ("ensure_future", "_ensure_future"):
         if hasattr(tasks, name):
-            setattr(tasks, name, _tolerant(getattr(tasks, name)))
+            setattr(tasks, name, _accept_plain_values(getattr(tasks, name)))
     asyncio.ensure_future = tasks.ensure_future

@@ -1,11 +1,11 @@
 # pyright: basic, reportArgumentType=false, reportAssignmentType=false, reportAttributeAccessIssue=false
 # pyright: reportOptionalMemberAccess=false, reportOptionalSubscript=false
-# The agent's code is dynamic, and so is what runs it: strict typing stops at this door.
-"""Which calls of a program are written to run in parallel, read off its syntax tree.
+# A program's code is dynamic, and so is the code that runs it: this file is not type-checked strictly.
+"""Finds the calls of a program that are written to run in parallel, from its syntax tree.
 
-``x = crm.find()`` wants a value; ``gather(crm.a(), crm.b())`` wants two calls under way. At the moment of a call both look
-alike, so the tree is asked beforehand: a call is *parallel* when its value may reach an ``await`` or an asyncio function,
-directly or through names, containers, loops, returns and parameters. A call missed here still works, only one by one.
+``x = crm.find()`` wants a value; ``gather(crm.a(), crm.b())`` wants two calls in progress. At the moment of a call both look
+alike, so the tree is read beforehand: a call is *parallel* when its value may reach an ``await`` or an asyncio function, directly
+or through names, containers, loops, returns and parameters. A call missed here still works, only one at a time.
 """
 
 import ast
@@ -19,8 +19,8 @@ VIEWS = frozenset("items values keys copy pop get popleft".split())
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
-def parallel_sites(tree: ast.AST) -> set[tuple[int, int]]:
-    """End positions (line, column) of the parallel calls: what bytecode positions can be compared with."""
+def find_parallel_sites(tree: ast.AST) -> set[tuple[int, int]]:
+    """Returns the end positions (line, column) of the parallel calls, which can be compared with bytecode positions."""
     return _Sites(tree).found
 
 
@@ -36,7 +36,7 @@ class _Sites(ast.NodeVisitor):
         self._seen = set()
         self._tainted = set()
         self._collect(tree, None)
-        self._work()
+        self._follow_values()
 
     # -- first pass: scopes, bindings, consumers ------------------------------------------------------------------------
 
@@ -50,10 +50,10 @@ class _Sites(ast.NodeVisitor):
                 if not isinstance(child, ast.Lambda):
                     self._bound[scope].add(child.name)
                     self._functions.setdefault(child.name, []).append(child)
-            self._note(child, scope)
+            self._note_bindings(child, scope)
             self._collect(child, inner)
 
-    def _note(self, node, scope):
+    def _note_bindings(self, node, scope):
         match node:
             case ast.Name(ctx=ast.Store()):
                 self._bound[scope].add(node.id)
@@ -87,7 +87,7 @@ class _Sites(ast.NodeVisitor):
 
     # -- second pass: follow values backwards from their consumers ------------------------------------------------------
 
-    def _work(self):
+    def _follow_values(self):
         while self._todo:
             node, scope = self._todo.pop()
             if id(node) not in self._seen:
@@ -130,10 +130,10 @@ class _Sites(ast.NodeVisitor):
         elif name in VIEWS and isinstance(node.func, ast.Attribute):
             self._todo.append((node.func.value, scope))
         if isinstance(node.func, ast.Name):
-            self._returns(node.func.id)
+            self._consume_returns(node.func.id)
 
-    def _returns(self, name):
-        """The values that a plain function of this program returns are consumed where it is called."""
+    def _consume_returns(self, name):
+        """Consumes the values that a plain function of this program returns, where it is called."""
         for function in self._functions.get(name, ()):
             if isinstance(function, ast.Lambda):
                 self._todo.append((function.body, function))
@@ -145,19 +145,19 @@ class _Sites(ast.NodeVisitor):
     def _taint(self, name, scope):
         if name is None:
             return
-        home = self._home(name, scope)
+        home = self._find_binding_scope(name, scope)
         if (name, home) in self._tainted:
             return
         self._tainted.add((name, home))
-        self._returns(name)
+        self._consume_returns(name)
         for where, names, value in self._binds:
-            if name in names and self._home(name, where) is home:
+            if name in names and self._find_binding_scope(name, where) is home:
                 self._todo.append((value, where))
         if home is not None and not isinstance(home, ast.Lambda):
             self._taint_arguments(name, home)
 
     def _taint_arguments(self, name, function):
-        """A parameter that is awaited inside makes the arguments passed for it parallel."""
+        """Consumes the arguments that are passed for a parameter which the function awaits."""
         names = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
         for call, scope in self._calls:
             if isinstance(call.func, ast.Name) and call.func.id == function.name:
@@ -167,8 +167,8 @@ class _Sites(ast.NodeVisitor):
                     self._todo += [(argument, scope) for argument in call.args]
                 self._todo += [(keyword.value, scope) for keyword in call.keywords if keyword.arg == name]
 
-    def _home(self, name, scope):
-        """The function in which ``name`` is bound, seen from ``scope``; None is the module."""
+    def _find_binding_scope(self, name, scope):
+        """Returns the function in which ``name`` is bound, seen from ``scope``; None is the module."""
         while scope is not None and name not in self._bound[scope]:
             scope = self._scope[scope]
         return scope

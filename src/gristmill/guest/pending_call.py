@@ -1,50 +1,69 @@
 # pyright: basic, reportArgumentType=false, reportAssignmentType=false, reportAttributeAccessIssue=false
 # pyright: reportOptionalMemberAccess=false, reportOptionalSubscript=false
-# The agent's code is dynamic, and so is what runs it: strict typing stops at this door.
-"""The answer to a tool call that is still under way: await it, gather it, or simply use it.
+# A program's code is dynamic, and so is the code that runs it: this file is not type-checked strictly.
+"""The answer to a tool call that is still in progress: await it, gather it, or simply use it.
 
-Only calls written so that they run in parallel yield one of these (``sites.py`` decides); a plain call returns its value.
-Used as a plain value all the same, it waits for the answer and stands in for it.
+Only calls that are written to run in parallel return one of these (``parallel_sites.py`` decides); a plain call returns its
+value. If a pending answer is used as a plain value all the same, it waits for the answer and stands in for it.
 """
 
 import asyncio
 import threading
 
+from gristmill.guest.asyncio_loops import is_cut_off_by_loop
+
 _BINARY = "add sub mul truediv floordiv mod pow and or xor lshift rshift matmul".split()
 
 
-class Pending:
-    """One call's answer, now or later. Also a coroutine, so that ``create_task`` takes it."""
+class PendingCall:
+    """One call's answer, now or later. It is also a coroutine, so that ``create_task`` accepts it."""
 
-    __slots__ = ("_channel", "_steps", "_value", "_waiters", "done", "error", "observed", "tool")
+    __slots__ = ("_channel", "_steps", "_value", "_waiters", "done", "error", "number", "observed", "threads", "tool")
     __name__ = __qualname__ = "tool_call"
 
-    def __init__(self, channel, tool):
+    def __init__(self, channel, tool, number):
         self._channel = channel
         self.tool = tool
+        self.number = number
+        self.threads = 0  # how many threads wait for the answer
         self.done = False
         self.observed = False
         self._value = self.error = self._steps = None
         self._waiters = []
 
     def settle(self, value, error):
-        """The answer is here (called with the channel's lock held)."""
+        """Stores the answer and wakes the waiters (called with the channel's lock held)."""
         self._value, self.error, self.done = value, error, True
-        if error is not None:
+        if error is not None and not self.observed:
             self._channel.unused_errors.append(self)
         for future, loop, thread in self._waiters:
-            if thread == threading.get_ident():
-                _wake(future)
-            else:
-                loop.call_soon_threadsafe(_wake, future)
+            try:
+                if thread == threading.get_ident():
+                    _wake_waiter(future)
+                else:
+                    loop.call_soon_threadsafe(_wake_waiter, future)
+            except RuntimeError:
+                pass  # the program has closed that loop: nothing waits there any more
 
     def result(self):
-        """The value, waited for if need be; raises what the call raised."""
+        """Returns the value, waiting for it if needed; raises the call's error."""
         if not self.done:
-            self._channel.wait(self)
-        return self._answer()
+            self.threads += 1
+            try:
+                self._channel.wait(self)
+            except BaseException:  # the program stopped waiting, for example by an alarm of its own
+                self.threads -= 1
+                self._give_up()
+                raise
+            self.threads -= 1
+        return self._take_answer()
 
-    def _answer(self):
+    def _give_up(self):
+        """Leaves the call behind, unless another part of the program waits for it too."""
+        if not self.done and not self.threads and all(future.done() for future, _, _ in self._waiters):
+            self._channel.abandon(self)
+
+    def _take_answer(self):
         self.observed = True
         if self.error is not None:
             raise self.error
@@ -59,8 +78,16 @@ class Pending:
             self._waiters.append((future, loop, threading.get_ident()))
             self._channel.watch(loop)
             if not self.done:  # a reading thread may have been faster
-                yield from future
-        return self._answer()
+                try:
+                    yield from future
+                except GeneratorExit:
+                    raise  # the interpreter discards the program's coroutine, possibly while the channel is locked
+                except BaseException:
+                    future.cancel()
+                    if not is_cut_off_by_loop():
+                        self._give_up()
+                    raise
+        return self._take_answer()
 
     def send(self, value):
         if self._steps is None:
@@ -80,14 +107,14 @@ class Pending:
     # -- as the value itself --------------------------------------------------------------------------------------------
 
     def __getattr__(self, name):
-        # asyncio and inspect look for marks of coroutines and futures: that must not wait for the answer.
+        # asyncio and inspect look for attributes of coroutines and futures: that must not wait for the answer.
         if name.startswith(("cr_", "gi_", "ag_", "_asyncio", "__")):
             raise AttributeError(name)
         return getattr(self.result(), name)
 
     @property
     def __class__(self):
-        return Pending if not self.done or self.error is not None else type(self._value)
+        return PendingCall if not self.done or self.error is not None else type(self._value)
 
     def __setitem__(self, key, value):
         self.result()[key] = value
@@ -99,12 +126,12 @@ class Pending:
         return object.__hash__(self)
 
 
-def _wake(future):
+def _wake_waiter(future):
     if not future.done():
         future.set_result(None)
 
 
-def _forward(name):
+def _make_forwarding_method(name):
     def method(self, *args):
         return getattr(self.result(), name)(*args)
 
@@ -118,8 +145,8 @@ for _name in [
     *_BINARY,
     *("r" + name for name in _BINARY),
 ]:
-    setattr(Pending, f"__{_name}__", _forward(f"__{_name}__"))
+    setattr(PendingCall, f"__{_name}__", _make_forwarding_method(f"__{_name}__"))
 
-Pending.__bool__ = lambda self: bool(self.result())
-Pending.__eq__ = lambda self, other: self is other or self.result() == other
-Pending.__iter__ = lambda self: iter(self.result())
+PendingCall.__bool__ = lambda self: bool(self.result())
+PendingCall.__eq__ = lambda self, other: self is other or self.result() == other
+PendingCall.__iter__ = lambda self: iter(self.result())

@@ -1,23 +1,23 @@
 # pyright: basic, reportArgumentType=false, reportAssignmentType=false, reportAttributeAccessIssue=false
 # pyright: reportOptionalMemberAccess=false, reportOptionalSubscript=false
-# The agent's code is dynamic, and so is what runs it: strict typing stops at this door.
-"""The result of a call that waits for approval: it can be looked into, passed to other calls and shown, not known.
+# A program's code is dynamic, and so is the code that runs it: this file is not type-checked strictly.
+"""The result of a call that waits for approval: a program can index it, pass it to other calls and show it, but not know it.
 
-A program that must know it to go on stops there, and the plan says so.
+A program that must know it to continue stops there, and the plan says so.
 """
 
-KEY = "$planned"
-"""How a planned result travels in the arguments of a later call; the host knows which call it stands for."""
+PLANNED_KEY = "$planned"
+"""The key under which a planned result travels in the arguments of a later call; the host knows which call it stands for."""
 
 
 class PlanStopped(BaseException):
-    """The program needs a result that exists only after approval. No ``except Exception`` may swallow that."""
+    """The program needs a result that exists only after approval. A BaseException: no ``except Exception`` may catch it."""
 
 
 PlanStopped.__module__ = "mcp_client"
 
 
-class Planned:
+class PlannedResult:
     """Result ``number`` of the plan, or the part of it at ``path``."""
 
     __slots__ = ("_number", "_path", "_tool")
@@ -28,10 +28,10 @@ class Planned:
     def __getitem__(self, key):
         if type(key) not in (str, int):
             self._stop("is taken apart")
-        return Planned(self._number, self._tool, (*self._path, key))
+        return PlannedResult(self._number, self._tool, (*self._path, key))
 
     def get(self, key, default=None):
-        """As of a dict: what is at ``key``, which is as unknown as the rest."""
+        """Returns what is at ``key``, like a dict; it is as unknown as the rest."""
         return self[key]
 
     def __getattr__(self, name):
@@ -52,8 +52,8 @@ class Planned:
         self._stop("is used as a key")
 
     def reference(self):
-        """What the host gets in its place."""
-        return {KEY: [self._number, *self._path]}
+        """Returns what is sent to the host in its place."""
+        return {PLANNED_KEY: [self._number, *self._path]}
 
     def _stop(self, why):
         raise PlanStopped(
@@ -62,7 +62,7 @@ class Planned:
         )
 
 
-def _stops(name):
+def _make_stopping_method(name):
     def method(self, *_):
         self._stop("decides how the program goes on")
 
@@ -74,11 +74,11 @@ for _name in (
     "add and bool bytes call contains enter eq exit float floordiv ge gt index int iadd iter len le lt matmul mod mul ne neg "
     "next or pow radd rmul rsub setitem delitem sub truediv xor"
 ).split():
-    setattr(Planned, f"__{_name}__", _stops(f"__{_name}__"))
+    setattr(PlannedResult, f"__{_name}__", _make_stopping_method(f"__{_name}__"))
 
 
-def encodable(value):
-    """A ``default`` for the encoder of calls."""
-    if type(value) is Planned:
+def encode_planned_result(value):
+    """Converts a planned result for the encoder of calls, as its ``default``."""
+    if type(value) is PlannedResult:
         return value.reference()
     raise TypeError(f"a tool's arguments are JSON values, and {type(value).__name__} is not one")

@@ -1,46 +1,48 @@
 # pyright: basic, reportArgumentType=false, reportAssignmentType=false, reportAttributeAccessIssue=false
 # pyright: reportOptionalMemberAccess=false, reportOptionalSubscript=false
-# The agent's code is dynamic, and so is what runs it: strict typing stops at this door.
-"""``context``: values that the caller passed along. To be read, not changed, however deep they lie."""
+# A program's code is dynamic, and so is the code that runs it: this file is not type-checked strictly.
+"""``context``: values that the caller passed to the program. They are read-only at every depth."""
 
 
-def _refuse(self, *_, **__):
+def _refuse_change(self, *_, **__):
     raise TypeError("context is read-only: make a copy with .copy() to change it")
 
 
-def _read_only(kind, *changes):
-    """A kind of container whose changes are refused; its copies are ordinary ones."""
+def _make_read_only(kind, *changes):
+    """Makes a container type that refuses changes; its copies are ordinary containers."""
     copies = {
         "__copy__": kind.copy,
-        "__deepcopy__": lambda self, memo: _thawed(self),
+        "__deepcopy__": lambda self, memo: _thaw_value(self),
         "__reduce__": lambda self: (kind, (kind(self),)),
     }
-    return type(kind.__name__, (kind,), {"__slots__": (), **copies, **dict.fromkeys(changes, _refuse)})
+    return type(kind.__name__, (kind,), {"__slots__": (), **copies, **dict.fromkeys(changes, _refuse_change)})
 
 
-_Dict = _read_only(dict, *"__setitem__ __delitem__ __ior__ clear pop popitem setdefault update".split())
-_List = _read_only(list, *"__setitem__ __delitem__ __iadd__ __imul__ append clear extend insert pop remove reverse sort".split())
+_ReadOnlyDict = _make_read_only(dict, *"__setitem__ __delitem__ __ior__ clear pop popitem setdefault update".split())
+_ReadOnlyList = _make_read_only(
+    list, *"__setitem__ __delitem__ __iadd__ __imul__ append clear extend insert pop remove reverse sort".split()
+)
 
 
-def _frozen(value):
+def _freeze_value(value):
     if type(value) is dict:
-        return _Dict({key: _frozen(item) for key, item in value.items()})
-    return _List([_frozen(item) for item in value]) if type(value) is list else value
+        return _ReadOnlyDict({key: _freeze_value(item) for key, item in value.items()})
+    return _ReadOnlyList([_freeze_value(item) for item in value]) if type(value) is list else value
 
 
-def _thawed(value):
+def _thaw_value(value):
     if isinstance(value, dict):
-        return {key: _thawed(item) for key, item in value.items()}
-    return [_thawed(item) for item in value] if isinstance(value, list) else value
+        return {key: _thaw_value(item) for key, item in value.items()}
+    return [_thaw_value(item) for item in value] if isinstance(value, list) else value
 
 
-class Context:
-    """``context.user_id`` or ``context["user_id"]``."""
+class RunContext:
+    """The caller's values, as ``context.user_id`` or ``context["user_id"]``."""
 
     __slots__ = ("_values",)
 
     def __init__(self, values):
-        object.__setattr__(self, "_values", _frozen(values))
+        object.__setattr__(self, "_values", _freeze_value(values))
 
     def __getattr__(self, name):
         try:
@@ -67,4 +69,4 @@ class Context:
         return f"context({', '.join(f'{key}={value!r}' for key, value in self._values.items())})"
 
 
-EMPTY = Context({})
+EMPTY_CONTEXT = RunContext({})

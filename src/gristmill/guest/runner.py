@@ -1,9 +1,10 @@
 # pyright: basic, reportArgumentType=false, reportAssignmentType=false, reportAttributeAccessIssue=false
 # pyright: reportOptionalMemberAccess=false, reportOptionalSubscript=false
-# The agent's code is dynamic, and so is what runs it: strict typing stops at this door.
-"""The life of a child: wait for code, run it, report, and for a session again. Runs sealed; trusts nobody, guards nothing."""
+# A program's code is dynamic, and so is the code that runs it: this file is not type-checked strictly.
+"""The life of a child: it waits for code, runs it and reports; in a session, repeatedly. It runs sealed; it is not a defence."""
 
 import asyncio
+import atexit
 import contextlib
 import importlib
 import inspect
@@ -20,20 +21,28 @@ from gristmill.guest import asyncio_loops as loops
 from gristmill.guest import compile_program as program
 from gristmill.guest import describe_failure as failure
 from gristmill.guest import json_values as render
+from gristmill.guest import process_baseline as baseline
 from gristmill.guest import run_context as contexts
 from gristmill.guest import tool_modules as tools
-from gristmill.guest.channel import Channel, frame
-from gristmill.guest.pending_call import Pending
+from gristmill.guest.channel import Channel, make_frame
+from gristmill.guest.lone_surrogates import describe_lone_surrogate, make_sendable
+from gristmill.guest.pending_call import PendingCall
 
-_WARM_UP = "print(1)"
-_REHEARSAL = """print(end='')
+_TRAINING_PROGRAM = "print(1)"
+_REHEARSAL_PROGRAM = """print(end='')
 __import__('mcp_client').call_mcp_tool('a.b', {'c': 1})
 await __import__('asyncio').sleep(0)"""
-"""What most programs do: print, call a tool, await. Leaves no name behind."""
+"""The things that most programs do: print, call a tool, await. It leaves no name behind."""
 
-# Bound now: code that patches these in its own interpreter must not break the report about it.
+_QUICKLY_COMPILED = 20_000
+"""A program up to this length is compiled before a session confirms that it begins: our code, too, is then known to work."""
+_PROGRAM_ERRORS = (SyntaxError, ValueError, MemoryError, RecursionError, OverflowError)
+"""What compiling raises for the program's own fault."""
+
+# Bound now: a program that patches these in its own interpreter must not break its report.
 _encode = json.JSONEncoder().encode
 _getpid = os.getpid
+_count_exit_handlers, _run_exit_handlers = atexit._ncallbacks, atexit._run_exitfuncs
 
 
 class Runner:
@@ -48,110 +57,161 @@ class Runner:
         self.interruptible = False
         self.module = types.ModuleType("__main__")
         self.count = 0
+        self.keep = False
+        self.baseline = None  # of a session
+        self.exit_handlers = 0  # how many the template has registered
 
-    def settle(self, fd):
-        """Once in the template, for all children: what costs each of them nothing then. Returns the module it displaces."""
+    def install_in_template(self, fd):
+        """Prepares in the template what its children then need not prepare. Returns the ``__main__`` module that it replaces."""
         main = sys.modules["__main__"]
         self.channel.open(fd)
         tools.CALLS.channel = self.channel
-        os.register_at_fork(after_in_child=self._forked)
-        signal.signal(signal.SIGINT, self._interrupted)
+        os.register_at_fork(after_in_child=self._on_program_fork)
+        # As in any Python, and what asyncio looks for; the host interrupts only sessions, which replace it.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         sys.modules["__main__"] = self.module
+        sys.argv[:] = ["program.py"]
+        sys.orig_argv[:] = ["python3", "program.py"]
+        self.exit_handlers = _count_exit_handlers()
         return main
 
     def prime(self, modules):
-        """We are next, and nobody waits yet: make the pages that most programs write to our own, and import what they import."""
+        """Prepares a child that is next in line while no caller waits: it copies the memory pages that most programs write to,
+        and imports what they import."""
         tools.use_modules(modules)
         if modules is not None:
-            with contextlib.suppress(Exception):  # a program that imports it will be told
+            with contextlib.suppress(Exception):  # a program that imports it will get the error
                 importlib.import_module("servers")
         self.rehearse()
         self.count = 0
-        tools.CALLS.forget()
+        tools.CALLS.forget_programs()
         linecache.cache.clear()
 
     def rehearse(self):
-        """Run a program whose calls stay here."""
-        with self.channel.talking_to_itself():
-            self.execute(_REHEARSAL, 10_000)
-        self.loop.close()  # its descriptors are not for a child that waits
+        """Runs a program whose calls are answered locally."""
+        with self.channel.answer_calls_locally():
+            self.execute("", _REHEARSAL_PROGRAM, 10_000)
+        self.loop.close()  # a waiting child should not hold its descriptors
         self.loop = None
         asyncio.set_event_loop(None)
 
     def serve(self, *, keep):
-        """Run what the host sends: once, or for as long as the session lives."""
-        self.pid = _getpid()
-        _reseed()
-        self.channel.send("ready", self.pid)
+        """Runs what the host sends: one program, or programs for as long as the session lives."""
+        self.pid, self.keep = _getpid(), keep
+        _reseed_random()
+        if keep:
+            signal.signal(signal.SIGINT, self._on_interrupt)
+            self.baseline = baseline.ProcessBaseline()
+        self._report_ready("")
         while True:
             order, fds = self.channel.next_order()
             if order[0] == "run":
                 self._run(*order[1:])
                 if not keep:
-                    signal.pause()  # the host kills us; leaving by ourselves would only race it
+                    signal.pause()  # the host kills this process; exiting by itself would only race with that
             elif order[0] == "prime":
                 self.prime(order[1])
             elif order[0] == "fork":
-                self._branch(fds)
+                self._fork_branch(order[1], fds)
 
-    def _run(self, code, context, result_bytes, modules):
+    def _report_ready(self, nonce):
+        self.channel.nonce = nonce
+        self.channel.send("ready", nonce, self.pid)
+        self.channel.nonce = None
+
+    def _run(self, nonce, code, context, result_bytes, call_bytes, modules, kept):
+        unfit, compiled = self._prepare_again(code) if kept else (None, None)
+        if unfit is not None:
+            self.channel.begin(nonce, 0, "unfit", unfit)
+            return  # the host ends this process
+        self.channel.begin(nonce, call_bytes, *(("begun",) if kept else ()))
         tools.use_modules(modules)
         if self.channel.home is None:
-            self.channel.home = os.getcwd()  # the workspace, before the code goes elsewhere
-        # That of the execution before is not for this one; a variable of that name that a session made itself is its own.
-        if context or type(vars(self.module).get("context", contexts.EMPTY)) is contexts.Context:
-            self.module.context = contexts.Context(context) if context else contexts.EMPTY
-        report = self.execute(code, result_bytes)
+            self.channel.home = os.getcwd()  # the workspace, read before the program changes the folder
+        # The context of an earlier execution must not stay visible; a variable of that name that a session made itself is kept.
+        if context or type(vars(self.module).get("context", contexts.EMPTY_CONTEXT)) is contexts.RunContext:
+            self.module.context = contexts.RunContext(context) if context else contexts.EMPTY_CONTEXT
+        report = self.execute(nonce, code, result_bytes, compiled)
         if _getpid() != self.pid:
-            os._exit(0)  # a fork made by the agent came out here too
-        self.channel.send_text(report)
+            os._exit(0)  # a fork made by the program has arrived here too
+        self.channel.send_report(report)
 
-    def execute(self, code, result_bytes):
-        """Run one program; returns the closing frame."""
+    def _prepare_again(self, code):
+        """Prepares a session for another program; returns why that is impossible or None, and the program if it is compiled."""
+        try:
+            unfit = self.baseline.restore(self.channel.home)
+            if unfit is not None or len(code) > _QUICKLY_COMPILED:
+                return unfit, None
+            return None, program.compile_program(code, self._name_program(self.count + 1))
+        except _PROGRAM_ERRORS:
+            return None, None  # it is compiled again when it runs, and then its error is reported
+        except BaseException:  # an earlier program has changed what our own code uses
+            return "interpreter", None
+
+    def execute(self, nonce, code, result_bytes, compiled=None):
+        """Runs one program; returns the closing frame."""
         self.count += 1
         result, error, kind, limit = None, None, None, None
         try:
             self.interruptible = True
-            result = self._program(code, f"{tools.AGENT}{self.count}>")
+            result = self._run_program(code, self._name_program(self.count), compiled)
+            loops.finish_cancelled_tasks(self.loop)
+            if not self.keep and _count_exit_handlers() != self.exit_handlers and _getpid() == self.pid:
+                _run_exit_handlers()
         except BaseException as raised:
-            error, kind, limit = _outcome(raised)
+            self.interruptible = False
+            error, kind, limit = _describe_outcome(raised)
         finally:
             self.interruptible = False
-        unused = self._settle()
+            baseline.stop_timers()
+        unused = self._wait_for_open_calls()
         if unused and error is None:
-            error, kind, limit = failure.describe(unused)
-        result, whole = render.dumps(result, result_bytes)
+            error, kind, limit = failure.describe_failure(unused)
+        try:
+            text, whole = render.encode_value(result, result_bytes)
+        except UnicodeEncodeError:
+            text, whole, kind = "null", True, "ValueError"
+            error = f"ValueError: {describe_lone_surrogate(render.make_plain(result), 'the result')}"
         if not whole:
             limit = limit or "result_bytes"
-        _flush()
-        tail = _encode([error, kind, limit])[1:]
-        return f'["done",{result},{tail}'
+        _flush_output()
+        if self.baseline is not None:
+            self.baseline.restore_kernel_state()
+        tail = _encode([make_sendable(error), make_sendable(kind), limit])[1:]
+        return f'["done",{_encode(nonce)},{text},{tail}'
 
-    def _program(self, code, name):
-        compiled, sites = program.load(code, name)
+    def _name_program(self, number):
+        return f"{tools.PROGRAM_FILE_PREFIX}{number}>"
+
+    def _run_program(self, code, name, compiled):
+        compiled, sites = compiled or program.compile_program(code, name)
         tools.CALLS.parallel[name] = sites
         scope = vars(self.module)
-        scope.pop(program.RESULT, None)
+        scope.pop(program.RESULT_NAME, None)
         try:
             if compiled.co_flags & inspect.CO_COROUTINE:
-                self._await(eval(compiled, scope))
+                self._run_coroutine(eval(compiled, scope))
             else:
                 exec(compiled, scope)
-            value = scope.pop(program.RESULT, None)
+            value = scope.pop(program.RESULT_NAME, None)
         except program.Return as returned:
             value = returned.value
-        if asyncio.iscoroutine(value) or type(value) is Pending:
-            value = self._await(loops.value_of(value))  # a last line `main()` whose await was forgotten
+        if asyncio.iscoroutine(value) or type(value) is PendingCall:
+            value = self._run_coroutine(loops.await_value(value))  # a last line `main()` whose await was forgotten
         return value
 
-    def _await(self, coroutine):
-        if self.loop is None or self.loop.is_closed():
+    def _run_coroutine(self, coroutine):
+        if self.loop is None or self.loop.is_closed() or self.loop.is_running():  # a thread that was left behind may run it
             self.loop = asyncio.new_event_loop()
         asyncio.set_event_loop(self.loop)
+        if getattr(self.loop, "_ready", None):
+            # An earlier program of the session may have left an order to stop in the loop: let it take effect now.
+            self.loop.call_soon(self.loop.stop)
+            self.loop.run_forever()
         return self.loop.run_until_complete(coroutine)
 
-    def _settle(self):
-        """Wait for calls still under way; the first failure that nobody looked at is the program's failure."""
+    def _wait_for_open_calls(self):
+        """Waits for calls in progress; returns the first error that the program has not seen, which becomes its failure."""
         if _getpid() != self.pid:
             return None
         try:
@@ -160,27 +220,27 @@ class Runner:
             return raised
         return errors[0].error if errors else None
 
-    def _interrupted(self, *_):
-        """The host asks a session to stop; outside a program there is nothing to stop."""
+    def _on_interrupt(self, *_):
+        """Interrupts the program when the host asks a session to stop; between programs there is nothing to stop."""
         if self.interruptible:
-            self.interruptible = False
             raise KeyboardInterrupt
 
-    def _forked(self):
-        """A fork made by the agent's code must never speak on the channel."""
+    def _on_program_fork(self):
+        """Closes the channel in a fork made by the program: such a fork must never use it."""
         if not self.branching:
             self.channel.close()
 
-    def _branch(self, fds):
-        """Fork this session: the branch takes the state along and speaks on its own channel."""
-        # Branches that have ended still count as processes until someone looks; the agent's own children are its affair.
-        self.branches = {pid for pid in self.branches if os.waitpid(pid, os.WNOHANG)[0] == 0}
+    def _fork_branch(self, nonce, fds):
+        """Forks this session: the branch keeps the state and uses a channel of its own."""
+        # Branches that have ended count as processes until they are waited for; the program waits for its own children itself.
+        self.branches = {pid for pid in self.branches if _is_running(pid)}
         self.branching = True
         try:
-            child = os.fork()
+            child = os.fork() if len(fds) == 2 else -1
         except OSError:
-            child = -1  # no process left to have: closing the descriptors tells the host
-        self.branching = False
+            child = -1  # no process is available: closing the descriptors tells the host
+        finally:
+            self.branching = False
         if child:
             if child > 0:
                 self.branches.add(child)
@@ -196,27 +256,36 @@ class Runner:
             os.dup2(output, fd)
         os.close(output)
         self.channel.branch(channel)
-        _reseed()
-        self.channel.send("ready", os.getpid())
+        if self.baseline is not None:
+            self.baseline.note_output()
+        _reseed_random()
+        self._report_ready(nonce)
 
 
-def _reseed():
-    """Forks share the state of random generators: neither Python's nor numpy's may repeat in the next run."""
+def _is_running(pid):
+    try:
+        return os.waitpid(pid, os.WNOHANG)[0] == 0
+    except ChildProcessError:  # the program has waited for all its children, and so for this one
+        return False
+
+
+def _reseed_random():
+    """Seeds the random generators again: forks share their state, and neither Python's nor numpy's may repeat in the next run."""
     random.seed()
     if "numpy.random" in sys.modules:
         sys.modules["numpy.random"].seed()
 
 
-def _outcome(raised):
+def _describe_outcome(raised):
     if isinstance(raised, SystemExit):
         if raised.code in (None, 0):
             return None, None, None
         return f"SystemExit: {raised.code}", "SystemExit", None
-    return failure.describe(raised)
+    return failure.describe_failure(raised)
 
 
-def _flush():
-    """Get everything printed out before the report; whatever the agent did to sys.stdout is its own affair."""
+def _flush_output():
+    """Flushes all printed text before the report and restores sys.stdout and sys.stderr, which the program may have replaced."""
     for name in ("stdout", "stderr"):
         for stream in (getattr(sys, name, None), getattr(sys, f"__{name}__", None)):
             try:
@@ -226,19 +295,19 @@ def _flush():
         setattr(sys, name, getattr(sys, f"__{name}__"))
 
 
-def prepare(library_path):
-    """Once in the template: everything that children share."""
+def prepare_template(library_path):
+    """Prepares, once in the template, everything that children share."""
     sys.path[:] = library_path
-    loops.install()
-    program.install()
-    tools.install()
+    loops.install_asyncio_patches()
+    program.install_builtins()
+    tools.install_modules()
     loops.on_close.append(lambda loop: tools.CALLS.channel.unwatch(loop))
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(line_buffering=True, errors="replace")
+        stream.reconfigure(line_buffering=True, errors="backslashreplace")
 
 
-def train(rounds):
-    """Run small programs, so that what every program needs is specialised, cached and in our own pages already."""
+def train_template(rounds):
+    """Runs small programs, so that what every program needs is specialised, cached and in the template's memory already."""
     stdout = sys.stdout
     ours, theirs = socket.socketpair()
     with theirs, open(os.devnull, "w", encoding="utf-8") as nowhere:
@@ -248,7 +317,7 @@ def train(rounds):
         tools.CALLS.channel = runner.channel
         for _ in range(rounds):
             sys.stdout = nowhere
-            theirs.sendall(frame(json.dumps(["run", _WARM_UP, {}, 10_000, None])))
+            theirs.sendall(make_frame(json.dumps(["run", "", _TRAINING_PROGRAM, {}, 10_000, 10_000, None, False])))
             order, _ = runner.channel.next_order()
             runner._run(*order[1:])
             theirs.recv(1 << 16)
@@ -256,5 +325,5 @@ def train(rounds):
         runner.channel.close()
     sys.stdout = stdout
     tools.CALLS.channel = None
-    tools.CALLS.forget()
+    tools.CALLS.forget_programs()
     linecache.cache.clear()

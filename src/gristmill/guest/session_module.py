@@ -1,28 +1,28 @@
 # pyright: basic, reportArgumentType=false, reportAttributeAccessIssue=false
-# The agent's code is dynamic, and so is what runs it: strict typing stops at this door.
-"""``from session import kv``: values that outlive executions and restarts. Loaded by ``tools`` when it is first used."""
+# A program's code is dynamic, and so is the code that runs it: this file is not type-checked strictly.
+"""``from session import kv``: values that outlive executions and restarts. Loaded by ``tool_modules.py`` on first use."""
 
-CALLS = CALLS  # noqa: F821  # pyright: ignore[reportUndefinedVariable] - put there by whoever loads this file
+CALLS = CALLS  # noqa: F821  # pyright: ignore[reportUndefinedVariable] - set by ``LazyModule``, which loads this file
 
 
-class KeyValues:
+class SessionValues:
     """A mapping from text to JSON values that belongs to the session."""
 
     def __getitem__(self, key):
-        found = CALLS.value("gristmill.kv_get", {"key": key})
+        found = CALLS.call_and_wait("gristmill.kv_get", {"key": key})
         if not found["found"]:
             raise KeyError(key)
         return found["value"]
 
     def __setitem__(self, key, value):
-        CALLS.value("gristmill.kv_set", {"key": key, "value": value})
+        CALLS.call_and_wait("gristmill.kv_set", {"key": key, "value": value})
 
     def __delitem__(self, key):
-        if not CALLS.value("gristmill.kv_delete", {"key": key}):
+        if not CALLS.call_and_wait("gristmill.kv_delete", {"key": key}):
             raise KeyError(key)
 
     def __contains__(self, key):
-        return CALLS.value("gristmill.kv_get", {"key": key})["found"]
+        return CALLS.call_and_wait("gristmill.kv_get", {"key": key})["found"]
 
     def __iter__(self):
         return iter(self.keys())
@@ -31,20 +31,20 @@ class KeyValues:
         return len(self.keys())
 
     def get(self, key, default=None):
-        """The value, or ``default``."""
-        found = CALLS.value("gristmill.kv_get", {"key": key})
+        """Returns the value, or ``default``."""
+        found = CALLS.call_and_wait("gristmill.kv_get", {"key": key})
         return found["value"] if found["found"] else default
 
     def keys(self):
-        """Every key, in order."""
-        return CALLS.value("gristmill.kv_keys", {})
+        """Returns every key, in order."""
+        return CALLS.call_and_wait("gristmill.kv_keys", {})
 
     def items(self):
-        """Every key with its value."""
+        """Returns every key with its value."""
         return [(key, self[key]) for key in self.keys()]
 
     def __repr__(self):
         return "<values of this session>"
 
 
-kv = KeyValues()
+kv = SessionValues()

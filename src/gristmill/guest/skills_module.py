@@ -1,8 +1,8 @@
 # pyright: basic, reportArgumentType=false, reportAttributeAccessIssue=false, reportOptionalMemberAccess=false
-# The agent's code is dynamic, and so is what runs it: strict typing stops at this door.
-"""``from skills import save, clean_rows``: functions kept for later. Loaded by ``tools`` when it is first used.
+# A program's code is dynamic, and so is the code that runs it: this file is not type-checked strictly.
+"""``from skills import save, clean_rows``: functions kept for later. Loaded by ``tool_modules.py`` when it is first used.
 
-The host keeps sources and never runs them; here they are tried before they are saved, and run when they are imported.
+The host stores the sources and never runs them; here they are tested before they are saved, and run when they are imported.
 """
 
 import ast
@@ -13,72 +13,77 @@ import sys
 import textwrap
 import types
 
-CALLS = CALLS  # noqa: F821  # pyright: ignore[reportUndefinedVariable] - put there by whoever loads this file
+CALLS = CALLS  # noqa: F821  # pyright: ignore[reportUndefinedVariable] - set by ``LazyModule``, which loads this file
 LITERAL = (str, bytes, int, float, bool, complex, type(None), list, tuple, dict, set, frozenset)
+
+MOST_NAME = 64
+"""The length of the longest name that the host accepts for a skill."""
 
 
 def save(function, requires=None, tests=None, level="session"):
-    """Keep ``function`` under its name; returns a line about it. It needs a docstring.
+    """Keeps ``function`` under its name; returns a line about it. It needs a docstring.
 
     ``requires`` names the tools it calls; ``tests`` is code with asserts, run now. ``level`` says who finds it: this "session",
-    this "user" in all sessions, or everybody ("shared", where that is allowed). What it uses of the program goes along.
+    this "user" in all sessions, or everybody ("shared", where that is allowed). What it uses of the program is saved with it.
     """
     if not isinstance(function, types.FunctionType):
         raise TypeError("save() takes a function defined with def")
     source = portable_source(function)
     name = function.__name__
-    module = _module(name, source, "draft")
+    module = _make_module(name, source, "draft")
     if not (inspect.getdoc(getattr(module, name)) or "").strip():
         raise ValueError(f"{name} has no docstring: say what it does, so that it can be found")
     if tests is not None:
         scope = vars(module)
         exec(compile(textwrap.dedent(tests), f"<tests of {name}>", "exec"), scope)
     asked = {"name": name, "source": source, "tests": tests, "requires": requires, "level": level, "tested": tests is not None}
-    saved = CALLS.value("gristmill.skill_save", asked)
-    _forget(name)
+    saved = CALLS.call_and_wait("gristmill.skill_save", asked)
+    _forget_skill(name)
     return f"saved skills.{name} version {saved['version']} (level {level}); later: from skills import {name}"
 
 
 def list():
-    """The skills in sight: a list of ``{"name", "version", "level", "description", "requires", "tested"}``."""
-    return CALLS.value("gristmill.skill_list", {})
+    """Returns the visible skills: a list of ``{"name", "version", "level", "description", "requires", "tested"}``."""
+    return CALLS.call_and_wait("gristmill.skill_list", {})
 
 
 def source(name, version=None):
-    """The source of a skill, to read."""
-    return CALLS.value("gristmill.skill_source", {"name": name, "version": version})["source"]
+    """Returns the source of a skill, to read."""
+    return CALLS.call_and_wait("gristmill.skill_source", {"name": name, "version": version})["source"]
 
 
 def load(name, version=None):
-    """The function of a skill, in any version."""
-    found = CALLS.value("gristmill.skill_source", {"name": name, "version": version})
-    return getattr(_module(name, found["source"], f"version {found['version']}"), name)
+    """Returns the function of a skill, in any version."""
+    found = CALLS.call_and_wait("gristmill.skill_source", {"name": name, "version": version})
+    return getattr(_make_module(name, found["source"], f"version {found['version']}"), name)
 
 
 def versions(name):
-    """The versions there are of a skill: a list of ``{"version", "hash", "created", "tested"}``."""
-    return CALLS.value("gristmill.skill_versions", {"name": name})
+    """Returns the versions of a skill: a list of ``{"version", "hash", "created", "tested"}``."""
+    return CALLS.call_and_wait("gristmill.skill_versions", {"name": name})
 
 
 def delete(name, level="session"):
-    """Forget a skill of ``level`` in all its versions; returns how many there were."""
-    _forget(name)
-    return CALLS.value("gristmill.skill_delete", {"name": name, "level": level})
+    """Deletes a skill of ``level`` in all its versions; returns how many there were."""
+    _forget_skill(name)
+    return CALLS.call_and_wait("gristmill.skill_delete", {"name": name, "level": level})
 
 
 def load_module(name):
-    """The newest version as the module ``skills.<name>``."""
+    """Loads the newest version as the module ``skills.<name>``."""
+    if not name.isascii() or not name.isidentifier() or name != name.lower() or len(name) > MOST_NAME:
+        raise ImportError(f"no skill can have the name {name[:80]!r}; skills.list() shows what there is")
     try:
-        found = CALLS.value("gristmill.skill_source", {"name": name, "version": None})
+        found = CALLS.call_and_wait("gristmill.skill_source", {"name": name, "version": None})
     except Exception as error:
         if getattr(error, "code", "") == "not_found.skill":
             raise ImportError(f"{error}; skills.list() shows what there is") from None
         raise
-    return _module(name, found["source"], f"version {found['version']}")
+    return _make_module(name, found["source"], f"version {found['version']}")
 
 
 def __getattr__(name):
-    """``from skills import clean_rows``: the function, not its module."""
+    """Returns the function, not its module, for ``from skills import clean_rows``."""
     if name.startswith("__"):
         raise AttributeError(name)
     try:
@@ -91,13 +96,13 @@ def __getattr__(name):
 
 
 class SkillModule(types.ModuleType):
-    """``skills.clean_rows`` after ``import skills.clean_rows``: calling it calls the function of its name."""
+    """The module ``skills.clean_rows`` after ``import skills.clean_rows``: calling it calls the function of the same name."""
 
     def __call__(self, *positional, **named):
         return getattr(self, self.__name__.partition(".")[2])(*positional, **named)
 
 
-def _module(name, text, what):
+def _make_module(name, text, what):
     file = f"<skill {name}, {what}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     module = SkillModule(f"skills.{name}")
@@ -105,16 +110,16 @@ def _module(name, text, what):
     return module
 
 
-def _forget(name):
+def _forget_skill(name):
     sys.modules.pop(f"skills.{name}", None)
-    if name not in _OWN:
+    if name not in _OWN_NAMES:
         globals().pop(name, None)
 
 
 def portable_source(function):
-    """The function's source with what it uses of the program around it: imports, plain functions, constants."""
+    """Returns the function's source with what it uses of the program around it: imports, plain functions, constants."""
     parts, seen = {}, {}
-    _collect(function, parts, seen)
+    _collect_parts(function, parts, seen)
     imports = sorted(part for kind, part in parts.values() if kind == "import")
     constants = [part for kind, part in parts.values() if kind == "constant"]
     functions = [part for kind, part in parts.values() if kind == "function"]
@@ -122,22 +127,22 @@ def portable_source(function):
     return "\n\n\n".join(block for block in blocks if block) + "\n"
 
 
-def _collect(function, parts, seen):
+def _collect_parts(function, parts, seen):
     if function.__closure__:
         raise ValueError(f"{function.__name__} uses variables of the function around it: pass them as arguments")
     seen[function.__name__] = function
-    text = _own_source(function)
-    for name in _globals_of(text):
+    text = _read_function_source(function)
+    for name in _list_globals(text):
         if name in function.__globals__ and name not in parts and name not in seen:
             value = function.__globals__[name]
             if isinstance(value, types.FunctionType) and value.__code__.co_filename.startswith("<"):
-                _collect(value, parts, seen)
+                _collect_parts(value, parts, seen)
             else:
-                parts[name] = _carried(function.__name__, name, value)
+                parts[name] = _carry_value(function.__name__, name, value)
     parts[function.__name__] = ("function", text)
 
 
-def _own_source(function):
+def _read_function_source(function):
     try:
         text = textwrap.dedent(inspect.getsource(function)).rstrip()
         tree = ast.parse(text)
@@ -148,14 +153,14 @@ def _own_source(function):
     return text
 
 
-def _globals_of(text):
-    """Names that the text uses and neither binds nor finds in builtins, in the order of use."""
+def _list_globals(text):
+    """Lists the names that the text uses, without builtins, in the order of use."""
     tree = ast.parse(text)
     used = [node.id for node in ast.walk(tree) if isinstance(node, ast.Name)]
     return [name for name in dict.fromkeys(used) if not hasattr(builtins, name)]
 
 
-def _carried(user, name, value):
+def _carry_value(user, name, value):
     if isinstance(value, types.ModuleType):
         origin = value.__name__
         if origin.startswith("servers."):
@@ -181,4 +186,4 @@ def _carried(user, name, value):
     )
 
 
-_OWN = frozenset(globals())
+_OWN_NAMES = frozenset(globals())

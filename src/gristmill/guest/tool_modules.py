@@ -1,7 +1,7 @@
 # pyright: basic, reportArgumentType=false, reportAssignmentType=false, reportAttributeAccessIssue=false
 # pyright: reportOptionalMemberAccess=false, reportOptionalSubscript=false
-# The agent's code is dynamic, and so is what runs it: strict typing stops at this door.
-"""What the agent imports: ``servers``, ``mcp_client``, ``tool_discovery``. Typed modules, where there are some, go first."""
+# A program's code is dynamic, and so is the code that runs it: this file is not type-checked strictly.
+"""The modules that programs import: ``servers``, ``mcp_client``, ``tool_discovery``. Typed modules, if any, take precedence."""
 
 import importlib.abc
 import importlib.machinery
@@ -13,58 +13,58 @@ from gristmill.guest.channel import ToolError
 from gristmill.guest.typed_modules import TypedFinder
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
-AGENT = "<code "
-"""How the file name of the agent's own code begins."""
+PROGRAM_FILE_PREFIX = "<code "
+"""The beginning of the file name that a caller's program gets."""
 
 
-class Calls:
-    """Decides for each call whether it waits or goes on its way, by where in the agent's code it stands."""
+class GuestCalls:
+    """Decides for each call whether it waits for its answer, by its place in the program."""
 
     def __init__(self):
         self.channel = None
         self.parallel = {}  # file name -> end positions of parallel calls
-        self._known = {}  # (code, instruction) -> bool
+        self._parallel_by_place = {}  # (code, instruction) -> whether the call there is parallel
 
     def call(self, tool, arguments, positional=()):
-        """Make one call: the value, or a ``Pending`` where the program is written to go on meanwhile."""
+        """Makes one call; returns its value, or a ``PendingCall`` where the program is written to continue meanwhile."""
         pending = self.channel.start(tool, arguments, positional)
         return pending if self._is_parallel(sys._getframe(2)) else pending.result()
 
-    def value(self, tool, arguments):
-        """Make one call and wait for its value."""
+    def call_and_wait(self, tool, arguments):
+        """Makes one call and waits for its value."""
         return self.channel.start(tool, arguments).result()
 
-    def forget(self):
-        """Drop what was learnt about programs that are gone."""
+    def forget_programs(self):
+        """Discards what was learnt about programs that have ended."""
         self.parallel.clear()
-        self._known.clear()
+        self._parallel_by_place.clear()
 
     def _is_parallel(self, frame):
         depth = 0
-        while frame is not None and not frame.f_code.co_filename.startswith(AGENT):
+        while frame is not None and not frame.f_code.co_filename.startswith(PROGRAM_FILE_PREFIX):
             frame, depth = frame.f_back, depth + 1
             if depth > 8:
                 return False
         if frame is None or not self.parallel.get(frame.f_code.co_filename):
             return False
         key = (frame.f_code, frame.f_lasti)
-        known = self._known.get(key)
+        known = self._parallel_by_place.get(key)
         if known is None:
-            known = self._known[key] = self._look_up(frame)
+            known = self._parallel_by_place[key] = self._ends_at_parallel_site(frame)
         return known
 
-    def _look_up(self, frame):
+    def _ends_at_parallel_site(self, frame):
         for index, (_, end_line, _, end_column) in enumerate(frame.f_code.co_positions()):
             if index == frame.f_lasti // 2:
                 return (end_line, end_column) in self.parallel[frame.f_code.co_filename]
         return False
 
 
-CALLS = Calls()
+CALLS = GuestCalls()
 
 
 class ToolFunction:
-    """``crm.find``: call it with keyword arguments, or by position in the order of the tool's schema."""
+    """One tool, such as ``crm.find``: call it with keyword arguments, or by position in the order of the tool's schema."""
 
     def __init__(self, key):
         self.__name__ = key.rpartition(".")[2]
@@ -79,7 +79,7 @@ class ToolFunction:
 
 
 class ServerModule(types.ModuleType):
-    """``servers.crm``: every attribute is a tool; the host knows which exist."""
+    """A module such as ``servers.crm``: every attribute is a tool; only the host knows which tools exist."""
 
     def __getattr__(self, name):
         if name.startswith("__"):
@@ -90,7 +90,7 @@ class ServerModule(types.ModuleType):
 
 
 class ServersPackage(types.ModuleType):
-    """``servers``: every attribute is a server."""
+    """The package ``servers``: every attribute is a server."""
 
     __path__ = ()
 
@@ -100,7 +100,7 @@ class ServersPackage(types.ModuleType):
         return importlib.import_module(f"servers.{name}")
 
 
-class _Loader(importlib.abc.Loader):
+class _EmptyModuleLoader(importlib.abc.Loader):
     def __init__(self, kind):
         self.kind = kind
 
@@ -112,18 +112,18 @@ class _Loader(importlib.abc.Loader):
 
 
 class LazyModule(types.ModuleType):
-    """A module of ours that few programs use: compiled in the template, made when something of it is first asked for."""
+    """A module of ours that few programs use: compiled in the template, executed when one of its names is first used."""
 
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)
         self.__class__ = types.ModuleType
         self.CALLS = CALLS
-        exec(_LAZY[self.__name__], vars(self))
+        exec(_LAZY_CODE[self.__name__], vars(self))
         return getattr(self, name)
 
 
-_LAZY = {}  # module name -> code; children cannot read our files
+_LAZY_CODE = {}  # module name -> code; children cannot read our files
 
 
 class _SkillLoader(importlib.abc.Loader):
@@ -134,42 +134,43 @@ class _SkillLoader(importlib.abc.Loader):
         pass
 
 
-class Finder(importlib.abc.MetaPathFinder):
-    """Answers for ``servers`` and below when no typed module did."""
+class ServersFinder(importlib.abc.MetaPathFinder):
+    """Finds ``servers`` and its submodules when no typed module was found."""
 
     def find_spec(self, name, path=None, target=None):
         if name == "servers":
-            return importlib.machinery.ModuleSpec(name, _Loader(ServersPackage), is_package=True)
+            return importlib.machinery.ModuleSpec(name, _EmptyModuleLoader(ServersPackage), is_package=True)
         if name.startswith("servers.") and name.count(".") == 1:
-            return importlib.machinery.ModuleSpec(name, _Loader(ServerModule))
+            return importlib.machinery.ModuleSpec(name, _EmptyModuleLoader(ServerModule))
         if name.startswith("skills.") and name.count(".") == 1:
             return importlib.machinery.ModuleSpec(name, _SkillLoader())
         return None
 
 
 def call_mcp_tool(name, arguments=None, /, **more):
-    """Call the tool ``name`` (``"server.tool"``) with a dict of arguments, or with keyword arguments."""
+    """Calls the tool ``name`` (``"server.tool"``) with a dict of arguments, or with keyword arguments."""
     return CALLS.call(name, {**(arguments or {}), **more})
 
 
 def search_tools(query, detail_level="full", limit=5, server=None, budget_tokens=1200):
-    """The best tools for ``query``, as text: imports, signatures, docs. Less ``detail_level``: with_description, name_only."""
+    """Returns the best tools for ``query`` as text: imports, signatures, docs. A lower ``detail_level`` (with_description,
+    name_only) returns less."""
     asked = {"query": query, "detail_level": detail_level, "limit": limit, "server": server, "budget_tokens": budget_tokens}
     return CALLS.call("gristmill.search_tools", asked)
 
 
 def list_servers():
-    """Every server: a list of ``{"name", "tools"}``."""
+    """Returns every server: a list of ``{"name", "tools"}``."""
     return CALLS.call("gristmill.list_servers", {})
 
 
 def list_tools(server):
-    """The tools of one server: a list of ``{"key", "description"}``."""
+    """Returns the tools of one server: a list of ``{"key", "description"}``."""
     return CALLS.call("gristmill.list_tools", {"server": server})
 
 
 def describe(keys, language="python"):
-    """Everything about the tool or the tools of these keys (``"server.tool"``), as source to read."""
+    """Returns everything about the tool or the tools of these keys (``"server.tool"``), as source to read."""
     return CALLS.call("gristmill.describe", {"keys": keys, "language": language})
 
 
@@ -177,13 +178,13 @@ _typed = TypedFinder()
 
 
 def use_modules(folder):
-    """Import tools from the typed modules in ``folder``; a session whose catalogue has changed imports them anew."""
+    """Imports tools from the typed modules in ``folder``; a session whose catalogue has changed imports them again."""
     if folder == _typed.folder:
         return
     if _typed.folder in sys.path:
         sys.path.remove(_typed.folder)
     _typed.folder = folder
-    if "servers" in sys.modules:  # only then: a look at every module's name makes a hundred pages the child's own
+    if "servers" in sys.modules:  # only then: reading every module's name would make the child copy a hundred memory pages
         for name in [name for name in sys.modules if name.partition(".")[0] == "servers"]:
             del sys.modules[name]
     if folder is not None:
@@ -191,15 +192,15 @@ def use_modules(folder):
         sys.path_importer_cache.pop(folder, None)
 
 
-def typed_modules():
-    """Where the typed modules lie, if there are some."""
+def get_typed_folder():
+    """Returns the folder of the typed modules, or None."""
     return _typed.folder
 
 
-def install():
-    """Make the modules importable."""
+def install_modules():
+    """Makes the modules importable."""
     sys.meta_path.insert(0, _typed)
-    sys.meta_path.append(Finder())
+    sys.meta_path.append(ServersFinder())
     client = types.ModuleType("mcp_client", "Call tools by name.")
     client.call_mcp_tool = call_mcp_tool
     client.ToolError = ToolError
@@ -209,6 +210,6 @@ def install():
     sys.modules.update(mcp_client=client, tool_discovery=discovery)
     for name in ("session", "skills"):
         with open(f"{_HERE}/{name}_module.py", encoding="utf-8") as file:
-            _LAZY[name] = compile(file.read(), f"{_HERE}/{name}_module.py", "exec", dont_inherit=True)
+            _LAZY_CODE[name] = compile(file.read(), f"{_HERE}/{name}_module.py", "exec", dont_inherit=True)
         sys.modules[name] = LazyModule(name)
     sys.modules["skills"].__path__ = ()

@@ -1,13 +1,13 @@
 # pyright: basic, reportArgumentType=false, reportAssignmentType=false, reportAttributeAccessIssue=false
 # pyright: reportOptionalMemberAccess=false, reportOptionalSubscript=false
-# The agent's code is dynamic, and so is what runs it: strict typing stops at this door.
-"""Typed modules, imported from their byte code by one read each.
+# A program's code is dynamic, and so is the code that runs it: this file is not type-checked strictly.
+"""Imports typed modules from their byte code, with one read each.
 
-Python's own finder lists folders and looks at every file before it reads one, which costs a fresh child more than a tool
-call does. We know where these files lie; whatever is not there is left to Python's finder.
+Python's own finder lists folders and checks every file before it reads one, which costs a fresh child more than a tool call does.
+The place of these files is known; a module that is not found there is left to Python's finder.
 """
 
-import __future__  # noqa: F401 - typed modules begin with this and with typing: loaded here, no child looks for them
+import __future__  # noqa: F401 - typed modules begin with this and with typing: loaded here, no child has to load them
 
 import _imp
 import importlib.machinery
@@ -22,8 +22,8 @@ _HEAD = 16  # a .pyc file's magic number, flags and hash
 _MAGIC = importlib.util.MAGIC_NUMBER
 
 
-class _Loader(importlib.machinery.SourceFileLoader):
-    """Reads what was compiled next to the source; the folder never changes, so there is nothing to compare."""
+class _BytecodeLoader(importlib.machinery.SourceFileLoader):
+    """Loads the byte code next to the source; the folder never changes, so the two need no comparison."""
 
     def __init__(self, name, path, code):
         super().__init__(name, path)
@@ -36,13 +36,13 @@ class _Loader(importlib.machinery.SourceFileLoader):
 
 
 class TypedFinder:
-    """Answers for ``servers``, ``servers.<server>`` and ``servers.<server>.<tool>`` below one folder."""
+    """Finds ``servers``, ``servers.<server>`` and ``servers.<server>.<tool>`` below one folder."""
 
     def __init__(self):
         self.folder = None
 
     def find_spec(self, name, path=None, target=None):
-        """Where the module is, with its byte code read already."""
+        """Returns the module's spec with its byte code already read, or None."""
         parts = name.split(".")
         if parts[0] != "servers" or self.folder is None or len(parts) > 3:
             return None
@@ -58,7 +58,7 @@ class TypedFinder:
         if code[:4] != _MAGIC:
             return None
         source = f"{home}/{own}.py"
-        spec = importlib.machinery.ModuleSpec(name, _Loader(name, source, code), origin=source, is_package=package)
+        spec = importlib.machinery.ModuleSpec(name, _BytecodeLoader(name, source, code), origin=source, is_package=package)
         spec.has_location, spec.cached = True, compiled
         if package:
             spec.submodule_search_locations.append(home)

@@ -1,1 +1,1 @@
-"""What happened: the record of executions and calls, and what they cost."""
+"""The ledger: records of executions and calls, and what they cost."""

@@ -1,58 +1,54 @@
-"""What every call of a run came to, kept so that the run can be taken up again without repeating one of them.
+"""The journal: every call of a run and its result, kept so that the run can be resumed without repeating a call.
 
-A chain of resumed executions shares the journal of the first, its root. What people may read is masked; results are sealed.
+A chain of resumed executions shares the journal of the first one, its root. Text that people may read is masked; results are
+sealed.
 """
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
 from typing import Any, Literal, Protocol, cast
 
 import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
 
-from gristmill.errors import CallRefused, NotFound
-from gristmill.model import Json
+from gristmill.errors import CallRefused, Conflict, NotFound, StoreUnavailable
+from gristmill.ledger.journal_sizes import RunSize, choose_excess
+from gristmill.ledger.record_formats import UNMARKED_FORMAT, mark_format, split_format
+from gristmill.model import LOCAL_IDENTITY, Identity, Json
 from gristmill.store.base import Row, Statement, Store, Transaction, Value
-from gristmill.values import dataclass
 
 State = Literal["sent", "done", "failed"]
 
-TABLES = (
-    """CREATE TABLE IF NOT EXISTS runs (
-        id TEXT PRIMARY KEY, root TEXT NOT NULL, session TEXT, caller TEXT NOT NULL, tenant TEXT NOT NULL, code BYTEA NOT NULL,
-        status TEXT NOT NULL, created DOUBLE PRECISION NOT NULL)""",
-    "CREATE INDEX IF NOT EXISTS runs_root ON runs (root, created)",
-    """CREATE TABLE IF NOT EXISTS journal (
-        root TEXT NOT NULL, hash TEXT NOT NULL, occurrence INTEGER NOT NULL, tool TEXT NOT NULL, reads INTEGER NOT NULL,
-        arguments TEXT NOT NULL, state TEXT NOT NULL, attempt INTEGER NOT NULL, value BYTEA, at DOUBLE PRECISION NOT NULL,
-        PRIMARY KEY (root, hash, occurrence))""",
-    "CREATE INDEX IF NOT EXISTS journal_at ON journal (at)",
-)
+PROGRAM_FORMAT = 2
+"""The format of a run's program. A new way to hash calls needs a new number, too: calls on record are found by their hash."""
+VALUE_FORMAT = 2
+"""The format of a call's result."""
+MOST_NAMED_WRITES = 20
+"""Most tools that an error names."""
 
-
-_BEGAN = """INSERT INTO runs (id, root, session, caller, tenant, code, status, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+_PUT_RUN = """INSERT INTO runs (id, root, session, caller, tenant, code, status, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (id) DO UPDATE SET status = excluded.status"""
-_CLAIMED = f"""{_BEGAN}, created = excluded.created, root = excluded.root, session = excluded.session, code = excluded.code"""
-_INSERT = """INSERT INTO journal (root, hash, occurrence, tool, reads, arguments, state, attempt, value, at)
+_CLAIM_RUN = f"""{_PUT_RUN}, created = excluded.created, root = excluded.root, session = excluded.session, code = excluded.code"""
+_ADD_CALL = """INSERT INTO journal (root, hash, occurrence, tool, reads, arguments, state, attempt, value, changed)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-_KEEP = f"{_INSERT} ON CONFLICT (root, hash, occurrence) DO UPDATE SET state = excluded.state, value = excluded.value"
-_SENT_ONCE = f"""{_INSERT} ON CONFLICT (root, hash, occurrence)
-    DO UPDATE SET state = excluded.state, attempt = excluded.attempt, at = excluded.at
+_PUT_ENDING = f"{_ADD_CALL} ON CONFLICT (root, hash, occurrence) DO UPDATE SET state = excluded.state, value = excluded.value"
+_PUT_SENT_ONCE = f"""{_ADD_CALL} ON CONFLICT (root, hash, occurrence)
+    DO UPDATE SET state = excluded.state, attempt = excluded.attempt, changed = excluded.changed
     WHERE journal.attempt = excluded.attempt - 1 AND journal.state <> 'done' RETURNING attempt"""
-"""Whoever looked before us and decided to send it again must be the only one: the attempt tells."""
-_SENT = f"{_INSERT} ON CONFLICT (root, hash, occurrence) DO UPDATE SET state = excluded.state, attempt = excluded.attempt"
+"""Lets only one process send a call again: the row must still have the attempt that this process has seen."""
+_PUT_SENT = f"{_ADD_CALL} ON CONFLICT (root, hash, occurrence) DO UPDATE SET state = excluded.state, attempt = excluded.attempt"
 
 
-class Sealer(Protocol):
-    """Makes bytes unreadable at rest; ``place`` binds them to where they belong."""
+class RecordSealer(Protocol):
+    """Encrypts bytes for storage; ``place`` binds them to the place where they belong."""
 
     def seal(self, plain: bytes, place: str) -> bytes: ...
     def open(self, sealed: bytes, place: str) -> bytes: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """One call of a run; ``arguments`` as people may see them. ``attempt`` counts how often it was sent before."""
+class JournalEntry(Struct, frozen=True, kw_only=True):
+    """One call of a run; its ``arguments`` are masked. ``attempt`` counts how often it was sent before."""
 
     root: str
     hash: str
@@ -61,189 +57,236 @@ class Entry:
     reads: bool
     arguments: Mapping[str, Json]
     announced: bool = True
-    """It was, or is to be, written down before it left."""
+    """Whether the call is written down before it leaves."""
     state: State = "sent"
     attempt: int = 0
     value: Json = None
 
     @property
-    def place(self) -> str:
-        """Where its result is sealed for."""
+    def seal_place(self) -> str:
+        """Returns the place that the result is sealed for."""
         return f"journal/{self.root}/{self.hash}/{self.occurrence}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunRecord:
+class RunRecord(Struct, frozen=True, kw_only=True):
     """An execution that can be resumed."""
 
     id: str
     root: str
     session: str | None
-    caller: str
     code: str
     status: str
-    tenant: str = "local"
+    owner: Identity = LOCAL_IDENTITY
     context: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    lacks_context: bool = False
+    """Whether an early version recorded it without its context: its own ``code``, which is empty here, must not be run."""
 
 
 class Journal:
-    """The journal of all runs. ``clock`` is wall time."""
+    """The journal of all runs. ``clock`` returns wall time."""
 
-    def __init__(self, store: Store, seal: Sealer, clock: Callable[[], float]) -> None:
+    def __init__(self, store: Store, seal: RecordSealer, clock: Callable[[], float]) -> None:
         self._store, self._seal, self._clock = store, seal, clock
+        self._written = 0
 
-    def began(self, run: RunRecord) -> None:
-        """Note that an execution began, or how it ended; kept soon."""
+    def note_run(self, run: RunRecord) -> None:
+        """Records that an execution began, or how it ended, without waiting for the store."""
         if run.status == "running":
-            self._store.write_soon(self._row(run))  # before its first call leaves
+            self._store.write_soon(self._build_run_statement(run))  # must be stored before the first call leaves
         else:
-            self._store.write_later(self._row(run))
+            self._store.write_later(self._build_run_statement(run))
 
-    async def keep(self, run: RunRecord) -> None:
-        """Note an execution; when this returns it is kept.
+    async def store_run(self, run: RunRecord) -> None:
+        """Records an execution; when this returns, the record is in the store.
 
         Raises:
-            StoreUnavailable: it is not.
+            StoreUnavailable: the record could not be stored.
         """
-        await self._store.write(self._row(run))
+        await self._store.write(self._build_run_statement(run))
 
-    async def created(self, execution: str) -> float | None:
-        """When an execution was first noted, or claimed anew; none if it never was."""
+    async def read_created(self, execution: str) -> float | None:
+        """Returns when an execution was first recorded, or last claimed; None if it never was."""
         rows = await self._store.read("SELECT created FROM runs WHERE id = ?", execution)
-        return _created(rows)
+        return _read_created(rows)
 
-    async def claim(self, run: RunRecord, created: float | None) -> bool:
-        """Note an execution, unless somebody else has since it was ``created``; when this returns it is kept.
+    async def claim_run(self, run: RunRecord, created: float | None) -> bool:
+        """Records an execution unless another process has recorded it since ``created``; returns whether it is in the store.
 
         Raises:
-            StoreUnavailable: it is not.
+            StoreUnavailable: the record could not be stored.
         """
-        _, values = self._row(run)
+        _, values = self._build_run_statement(run)
 
-        def work(transaction: Transaction) -> bool:
-            if _created(transaction.run("SELECT created FROM runs WHERE id = ?", run.id)) != created:
+        def claim_row(transaction: Transaction) -> bool:
+            if _read_created(transaction.run("SELECT created FROM runs WHERE id = ?", run.id)) != created:
                 return False
-            transaction.run(_CLAIMED, *values)
+            transaction.run(_CLAIM_RUN, *values)
             return True
 
-        return await self._store.change(work)
+        return await self._store.change(claim_row)
 
-    def _row(self, run: RunRecord) -> Statement:
-        program = self._seal.seal(_json({"code": run.code, "context": dict(run.context)}), f"run/{run.id}")
-        return _BEGAN, (run.id, run.root, run.session, run.caller, run.tenant, program, run.status, self._clock())
+    def _build_run_statement(self, run: RunRecord) -> Statement:
+        text = _encode_json({"code": run.code, "context": dict(run.context)})
+        program = self._seal.seal(mark_format(PROGRAM_FORMAT, text), f"run/{run.id}")
+        self._written += len(program)
+        return _PUT_RUN, (run.id, run.root, run.session, run.owner.caller, run.owner.tenant, program, run.status, self._clock())
 
-    async def find(self, execution: str) -> RunRecord:
-        """An execution by its id.
+    async def find_run(self, execution: str) -> RunRecord:
+        """Returns the execution with this id.
 
         Raises:
-            NotFound: nothing is kept of it.
+            NotFound: no record of it is kept.
+            StoreUnavailable: a newer version recorded it.
         """
         rows = await self._store.read("SELECT id, root, session, caller, tenant, code, status FROM runs WHERE id = ?", execution)
         if not rows:
-            raise nothing_kept(execution)
+            raise build_not_kept_error(execution)
         found, root, session, caller, tenant, sealed, status = cast("tuple[Any, ...]", rows[0])
-        program = _program(self._seal.open(bytes(sealed), f"run/{found}"))
-        if program is None:
-            raise nothing_kept(execution)
-        return RunRecord(id=found, root=root, session=session, caller=caller, tenant=tenant, status=status, **program)
+        program = _parse_program(self._seal.open(bytes(sealed), f"run/{found}"), found)
+        owner = Identity(tenant=tenant, caller=caller)
+        return RunRecord(id=found, root=root, session=session, owner=owner, status=status, **program)
 
-    async def load(self, root: str) -> tuple[Entry, ...]:
-        """Every call of the runs of ``root``, in no particular order."""
+    async def build_no_context_error(self, run: RunRecord) -> Conflict:
+        """Builds the error for a run that cannot be resumed by its id alone; it names the writes that are on record."""
+        rows = await self._store.read(
+            "SELECT tool, state, count(*) FROM journal WHERE root = ? AND reads = 0 AND state <> 'failed' GROUP BY tool, state "
+            "ORDER BY tool, state LIMIT ?",
+            run.root, MOST_NAMED_WRITES,
+        )  # fmt: skip
+        writes = ", ".join(_describe_writes(*cast("tuple[str, str, int]", row)) for row in rows)
+        return Conflict(
+            f"execution {run.id} was recorded by an early version of Gristmill, without its context, and cannot be resumed by "
+            f"its id alone. Writes on record: {writes or 'none'}. Do not execute the code anew, which would repeat them: send "
+            "the same code, with its context if it had one, together with this `resume`; calls on record are then not made again"
+        )
+
+    async def load_calls(self, root: str) -> tuple[JournalEntry, ...]:
+        """Returns every call of the runs that share ``root``, in no particular order."""
         rows = await self._store.read(
             "SELECT root, hash, occurrence, tool, reads, arguments, state, attempt, value FROM journal WHERE root = ?", root
         )
-        return tuple(self._entry(cast("tuple[Any, ...]", row)) for row in rows)
+        return tuple(self._parse_entry(cast("tuple[Any, ...]", row)) for row in rows)
 
-    async def sent(self, entry: Entry) -> None:
-        """Write down that a call is about to leave; when this returns it is kept.
+    async def record_sent(self, entry: JournalEntry) -> None:
+        """Records that a call is about to leave; when this returns, the record is in the store.
 
         Raises:
-            CallRefused: another process has sent the same call meanwhile.
-            StoreUnavailable: it could not be kept, so the call must not leave.
+            CallRefused: another process has sent the same call in the meantime.
+            StoreUnavailable: the record could not be stored, so the call must not leave.
         """
-        values = self._values(entry, "sent")
-        if not await self._store.change(lambda transaction: transaction.run(_SENT_ONCE, *values), is_brief=True):
+        values = self._build_call_row(entry, "sent")
+        if not await self._store.change(lambda transaction: transaction.run(_PUT_SENT_ONCE, *values), is_brief=True):
             raise CallRefused(f"{entry.tool}: the same run is under way elsewhere", rule="journal.once")
 
-    def sent_soon(self, entry: Entry) -> None:
-        """Write down that a call leaves, without waiting for it: should the answer not come, that is known."""
-        self._store.write_later((_SENT, self._values(entry, "sent")))
+    def record_sent_soon(self, entry: JournalEntry) -> None:
+        """Records that a call leaves, without waiting for the store: if no answer comes, the journal shows that it was sent."""
+        self._store.write_later((_PUT_SENT, self._build_call_row(entry, "sent")))
 
-    def done(self, entry: Entry, value: Json) -> None:
-        """Write down what a call answered: at once for one that was announced, else with the others of the next moment."""
-        self._ended(entry, self._values(entry, "done", value))
+    def record_done(self, entry: JournalEntry, value: Json) -> None:
+        """Records what a call answered: at once for an announced call, otherwise together with other records soon after."""
+        self._write_ending(entry, self._build_call_row(entry, "done", value))
 
-    def failed(self, entry: Entry) -> None:
-        """Write down that a call failed, or never left: it may be made again."""
-        self._ended(entry, self._values(entry, "failed"))
+    def record_failed(self, entry: JournalEntry) -> None:
+        """Records that a call failed, or never left: it may be made again."""
+        self._write_ending(entry, self._build_call_row(entry, "failed"))
 
-    def _ended(self, entry: Entry, values: tuple[Value, ...]) -> None:
+    def _write_ending(self, entry: JournalEntry, values: tuple[Value, ...]) -> None:
         if entry.announced:
-            self._store.write_soon((_KEEP, values))
+            self._store.write_soon((_PUT_ENDING, values))
         else:
-            self._store.write_later((_KEEP, values))
+            self._store.write_later((_PUT_ENDING, values))
 
     async def prune(self, before: float) -> None:
-        """Forget runs of which nothing has happened since ``before``."""
+        """Deletes runs in which nothing has happened since ``before``."""
         await self._store.write(
             ("DELETE FROM journal WHERE root IN (SELECT root FROM runs GROUP BY root HAVING max(created) < ?)", (before,)),
             ("DELETE FROM runs WHERE root IN (SELECT root FROM runs GROUP BY root HAVING max(created) < ?)", (before,)),
         )
 
     async def shrink(self, most: int) -> None:
-        """Forget the runs touched longest ago until what is left has no more than ``most`` bytes."""
-        size = "sum(length(arguments) + coalesce(length(value), 0))"
-        rows = await self._store.read(f"SELECT root, {size} FROM journal GROUP BY root ORDER BY max(at) DESC")  # noqa: S608
-        total = 0
-        for root, bytes_ in rows:
-            total += int(bytes_ or 0)
-            if total > most:
-                forget = ("DELETE FROM journal WHERE root = ?", (root,)), ("DELETE FROM runs WHERE root = ?", (root,))
-                await self._store.write(*forget)
+        """Deletes runs until the rest has at most ``most`` bytes: of the tenant that has most, those used longest ago first."""
+        self._written = 0
+        for root in choose_excess(await self._list_sizes(), most):
+            await self._store.write(("DELETE FROM journal WHERE root = ?", (root,)), ("DELETE FROM runs WHERE root = ?", (root,)))
 
-    def _values(self, entry: Entry, state: State, answer: Json = None) -> tuple[Value, ...]:
-        """The row of a call that has been sent once more than ``entry`` says."""
+    @property
+    def written(self) -> int:
+        """Returns how many bytes this process has written since the journal was last shrunk."""
+        return self._written
+
+    async def _list_sizes(self) -> list[RunSize]:
+        programs = await self._store.read("SELECT root, min(tenant), sum(length(code)), max(created) FROM runs GROUP BY root")
+        size = "sum(length(arguments) + coalesce(length(value), 0))"
+        calls = await self._store.read(f"SELECT root, {size}, max(changed) FROM journal GROUP BY root")  # noqa: S608
+        found = {str(root): [str(tenant), int(size or 0), float(at or 0)] for root, tenant, size, at in programs}
+        for root, size, at in calls:
+            known = found.setdefault(str(root), ["", 0, 0.0])
+            found[str(root)] = [known[0], int(known[1]) + int(size or 0), max(float(known[2]), float(at or 0))]
+        return [
+            RunSize(root=root, tenant=str(tenant), size=int(size), changed=float(at))
+            for root, (tenant, size, at) in found.items()
+        ]
+
+    def _build_call_row(self, entry: JournalEntry, state: State, answer: Json = None) -> tuple[Value, ...]:
+        """Returns the row of a call. Its attempt is one higher than in ``entry``, because the call is sent once more."""
         value = None
         if state == "done":
-            value = self._seal.seal(_json(answer), entry.place)
-        arguments = _json(dict(entry.arguments)).decode()
+            value = self._seal.seal(mark_format(VALUE_FORMAT, _encode_json(answer)), entry.seal_place)
+        arguments = _encode_json(dict(entry.arguments)).decode()
+        self._written += len(arguments) + len(value or b"")
         return (
             entry.root, entry.hash, entry.occurrence, entry.tool, int(entry.reads), arguments, state, entry.attempt + 1,
             value, self._clock(),
         )  # fmt: skip
 
-    def _entry(self, row: tuple[Any, ...]) -> Entry:
+    def _parse_entry(self, row: tuple[Any, ...]) -> JournalEntry:
         root, digest, occurrence, tool, reads, arguments, state, attempt, sealed = row
-        entry = Entry(
+        entry = JournalEntry(
             root=root, hash=digest, occurrence=occurrence, tool=tool, reads=bool(reads), arguments=json.loads(arguments),
             state=state, attempt=attempt,
         )  # fmt: skip
-        return replace(entry, value=json.loads(self._seal.open(bytes(sealed), entry.place))) if sealed is not None else entry
+        if sealed is None:
+            return entry
+        opened = self._seal.open(bytes(sealed), entry.seal_place)
+        _, content = split_format(opened, newest=VALUE_FORMAT, what=f"the recorded result of {tool}")
+        return replace(entry, value=json.loads(content))
 
 
-def nothing_kept(execution: str) -> NotFound:
-    """What is said of an execution that cannot be resumed."""
+def build_not_kept_error(execution: str) -> NotFound:
+    """Builds the error for an execution that cannot be resumed."""
+    shown = execution[:80]
     return NotFound(
-        f"nothing is kept of an execution {execution[:80]!r} of yours: it made no calls, or is too old; execute the code anew"
+        f"no record of an execution {shown!r} of yours is kept: it made no calls, or is too old. Executing its code anew repeats "
+        f"what it wrote; the audit may still show that (`gristmill audit show {shown}`)"
     )
 
 
-def _program(text: bytes) -> dict[str, Any] | None:
-    """Code and context; none of a program that an older version kept, without what it ran with."""
+def _parse_program(record: bytes, execution: str) -> dict[str, Any]:
+    """Returns code and context. Early versions recorded the text of the program alone, and no mark of a format."""
+    number, content = split_format(record, newest=PROGRAM_FORMAT, what=f"the record of execution {execution}")
     try:
-        found = json.loads(text)
+        found = json.loads(content)
     except ValueError:
-        return None
-    return cast("dict[str, Any]", found) if isinstance(found, dict) and set(cast("Any", found)) == {"code", "context"} else None
+        found = None
+    if isinstance(found, dict) and set(cast("Any", found)) == {"code", "context"}:
+        return cast("dict[str, Any]", found)
+    if number == UNMARKED_FORMAT:
+        return {"code": "", "lacks_context": True}
+    raise StoreUnavailable(f"the record of execution {execution} is damaged; it is not used")
 
 
-def _json(value: Json) -> bytes:
-    """``value`` as JSON, by the quick encoder where it can: it takes no half characters."""
+def _describe_writes(tool: str, state: str, count: int) -> str:
+    times = f"{count} times " if count > 1 else ""
+    return f"{tool} ({times}{'made' if state == 'done' else 'sent, and it is not known whether it was made'})"
+
+
+def _encode_json(value: Json) -> bytes:
+    """Encodes ``value`` as JSON, with the fast encoder where possible: that one rejects lone surrogates."""
     try:
         return msgspec.json.encode(value)
     except (TypeError, ValueError, RecursionError):
         return json.dumps(value, separators=(",", ":")).encode()
 
 
-def _created(rows: Sequence[Row]) -> float | None:
+def _read_created(rows: Sequence[Row]) -> float | None:
     return cast("float", rows[0][0]) if rows else None

@@ -1,54 +1,92 @@
-"""Outcomes that were promised: kept, sealed, so that whoever asks after a restart still gets them."""
+"""Keeps the outcomes of promised executions, sealed, so that a caller who asks after a restart still gets them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import msgspec
 
-from gristmill.ledger.journal import Sealer
-from gristmill.model import Outcome
-from gristmill.store.base import Store
+from gristmill.errors import StoreUnavailable
+from gristmill.ledger.journal import RecordSealer
+from gristmill.ledger.record_formats import mark_format, split_format
+from gristmill.model import Identity, Outcome
+from gristmill.store.base import Store, Transaction, Value
+from gristmill.store.tenant_bytes import add_tenant_bytes, build_deletion, read_tenant_bytes
 
-TABLES = (
-    """CREATE TABLE IF NOT EXISTS outcomes (
-        id TEXT PRIMARY KEY, tenant TEXT NOT NULL, caller TEXT NOT NULL, at DOUBLE PRECISION NOT NULL, outcome BYTEA NOT NULL)""",
-    "CREATE INDEX IF NOT EXISTS outcomes_at ON outcomes (at)",
-)
-MOST_BYTES = 1_000_000
-"""A larger outcome is not kept: what fits no context is in the workspace anyway."""
-_KEEP = """INSERT INTO outcomes (id, tenant, caller, at, outcome) VALUES (?, ?, ?, ?, ?)
-    ON CONFLICT (id) DO UPDATE SET at = excluded.at, outcome = excluded.outcome"""
+OUTCOME_FORMAT = 2
+MOST_BYTES = 32_000_000
+"""A larger outcome is kept without its result and output."""
+MOST_DELETED = 10
+"""How many old outcomes are deleted together to make room."""
+_PUT_OUTCOME = "INSERT INTO outcomes (id, tenant, caller, at, outcome, size) VALUES (?, ?, ?, ?, ?, ?)"
+_OLDEST = "id IN (SELECT id FROM outcomes WHERE tenant = ? ORDER BY at LIMIT ?)"
 
 
-class Outcomes:
-    """By the id of their execution. ``clock`` is wall time."""
+class KeptOutcomes:
+    """The kept outcomes, by the id of their execution. ``clock`` returns wall time."""
 
-    def __init__(self, store: Store, seal: Sealer, clock: Callable[[], float]) -> None:
-        self._store, self._seal, self._clock = store, seal, clock
+    def __init__(self, store: Store, seal: RecordSealer, clock: Callable[[], float], *, tenant_bytes: int = 1 << 62) -> None:
+        """Sets how many bytes of outcomes are kept for one tenant; the oldest make room for new ones."""
+        self._store, self._seal, self._clock, self._tenant_bytes = store, seal, clock, tenant_bytes
 
-    async def keep(self, outcome: Outcome, *, tenant: str, caller: str) -> None:
-        """Keep it, after what else is written of its execution; when this returns it is in the store.
+    async def keep(self, outcome: Outcome, *, identity: Identity) -> None:
+        """Stores an outcome, after all that is written about its execution; returns when it is stored.
+
+        One that is too large is stored without its result and output, and says so.
 
         Raises:
-            StoreUnavailable: it is not.
+            StoreUnavailable: the outcome could not be stored.
         """
         text = msgspec.json.encode(outcome)
-        if len(text) <= MOST_BYTES:
-            row = (outcome.id, tenant, caller, self._clock(), self._seal.seal(text, _place(outcome.id)))
-            await self._store.write((_KEEP, row))
+        if len(text) > MOST_BYTES:
+            text = msgspec.json.encode(_leave_content_out(outcome, len(text)))
+        sealed = self._seal.seal(mark_format(OUTCOME_FORMAT, text), _name_seal_place(outcome.id))
+        row = (outcome.id, identity.tenant, identity.caller, self._clock(), sealed, len(sealed))
+        await self._store.change(lambda step: self._put_outcome(step, row, identity.tenant, len(sealed)))
 
-    async def find(self, execution: str, *, tenant: str, caller: str) -> Outcome | None:
-        """The outcome of an execution of that caller, if it is kept."""
-        condition = "id = ? AND tenant = ? AND caller = ?"
-        rows = await self._store.read(f"SELECT outcome FROM outcomes WHERE {condition}", execution, tenant, caller)  # noqa: S608
+    def _put_outcome(self, step: Transaction, row: Sequence[Value], tenant: str, size: int) -> None:
+        for sql, values in build_deletion("outcomes", "id = ?", row[:1]):
+            step.run(sql, *values)
+        while (kept := read_tenant_bytes(step, tenant, "outcomes")) > 0 and kept + size > self._tenant_bytes:
+            for sql, values in build_deletion("outcomes", _OLDEST, (tenant, MOST_DELETED)):
+                step.run(sql, *values)
+        step.run(_PUT_OUTCOME, *row)
+        add_tenant_bytes(step, tenant, "outcomes", size)
+
+    async def find(self, execution: str, *, identity: Identity) -> Outcome | None:
+        """Returns the outcome of an execution of ``identity``, or None if it is not kept.
+
+        Raises:
+            StoreUnavailable: the outcome cannot be read, or another version kept it in a shape that this one does not know.
+        """
+        sql = "SELECT outcome FROM outcomes WHERE id = ? AND tenant = ? AND caller = ?"
+        rows = await self._store.read(sql, execution, identity.tenant, identity.caller)
         sealed = rows[0][0] if rows else None
         if not isinstance(sealed, bytes | memoryview):
             return None
-        return msgspec.json.decode(self._seal.open(bytes(sealed), _place(execution)), type=Outcome)
+        what = f"the outcome of execution {execution}"
+        opened = self._seal.open(bytes(sealed), _name_seal_place(execution))
+        # Formats 1 and 2 differ in the mark alone.
+        _, content = split_format(opened, newest=OUTCOME_FORMAT, what=what)
+        try:
+            return msgspec.json.decode(content, type=Outcome)
+        except msgspec.DecodeError:
+            raise StoreUnavailable(
+                f"{what} was kept by another version of Gristmill, and cannot be read; `gristmill audit show {execution}` shows "
+                "what it did"
+            ) from None
 
     async def prune(self, before: float) -> None:
-        """Forget those that are older."""
-        await self._store.write(("DELETE FROM outcomes WHERE at < ?", (before,)))
+        """Deletes the outcomes that are older than ``before``."""
+        await self._store.write(*build_deletion("outcomes", "at < ?", (before,)))
 
 
-def _place(execution: str) -> str:
+def _leave_content_out(outcome: Outcome, size: int) -> Outcome:
+    advice = (
+        f"this outcome had {size:,} bytes, too many to be kept after the process that executed it had ended: execute large work "
+        "in a session, and write its result to a file there"
+    )
+    return replace(outcome, result=None, output="", truncated=True, advice=(*outcome.advice, advice))
+
+
+def _name_seal_place(execution: str) -> str:
     return f"outcome/{execution}"

@@ -1,41 +1,38 @@
-"""What a journal keeps is not readable at rest: AES-GCM, bound to the place it belongs to."""
+"""Encrypts what the journal keeps, with AES-GCM; sealed bytes are bound to the place where they belong."""
 
 import os
 from functools import cached_property
-from typing import TYPE_CHECKING
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from gristmill.errors import StoreUnavailable
-from gristmill.ledger.ledger_keys import derive, name_of
-
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from gristmill.ledger.ledger_keys import derive_key, name_key
 
 _NONCE = 12
 
 
-class Seal:
-    """Seals bytes with a key derived from the master key. Random nonces: good for four thousand million seals per key."""
+class RecordSeal:
+    """Seals bytes with a key derived from the master key. Nonces are random: safe for four thousand million seals per key."""
 
     def __init__(self, master: bytes) -> None:
-        self._key = derive(master, "seal")
-        self._name = bytes.fromhex(name_of(self._key))
+        self._key = derive_key(master, "seal")
+        self._key_name = bytes.fromhex(name_key(self._key))
 
     def seal(self, plain: bytes, place: str) -> bytes:
-        """``plain`` sealed for ``place``; put anywhere else it does not open."""
+        """Seals ``plain`` for ``place``; it cannot be opened for any other place."""
         nonce = os.urandom(_NONCE)
-        return self._name + nonce + self._cipher.encrypt(nonce, plain, place.encode())
+        return self._key_name + nonce + self._cipher.encrypt(nonce, plain, place.encode())
 
     def open(self, sealed: bytes, place: str) -> bytes:
-        """What was sealed for ``place``.
+        """Opens bytes that were sealed for ``place``.
 
         Raises:
-            StoreUnavailable: another key, another place, or changed bytes.
+            StoreUnavailable: they were sealed with another key or for another place, or were changed.
         """
-        from cryptography.exceptions import InvalidTag
-
-        if sealed[: len(self._name)] != self._name:
+        if sealed[: len(self._key_name)] != self._key_name:
             raise StoreUnavailable("the journal was sealed with another key: give every machine the same store.key")
-        nonce, rest = sealed[len(self._name) :][:_NONCE], sealed[len(self._name) + _NONCE :]
+        nonce, rest = sealed[len(self._key_name) :][:_NONCE], sealed[len(self._key_name) + _NONCE :]
         try:
             return self._cipher.decrypt(nonce, rest, place.encode())
         except (InvalidTag, ValueError):
@@ -43,6 +40,4 @@ class Seal:
 
     @cached_property
     def _cipher(self) -> "AESGCM":
-        from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # slow to import; many runs seal nothing
-
         return AESGCM(self._key)

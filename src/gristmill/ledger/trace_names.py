@@ -1,4 +1,4 @@
-"""Names of the OpenTelemetry conventions for GenAI and MCP. They are in development and will change: only here."""
+"""Names of the OpenTelemetry conventions for GenAI and MCP. They are in development and will change, so they stand only here."""
 
 OPERATION = "gen_ai.operation.name"
 EXECUTE_TOOL = "execute_tool"
@@ -10,16 +10,16 @@ METHOD = "mcp.method.name"
 TOOLS_CALL = "tools/call"
 ERROR_TYPE = "error.type"
 
-# Ours: the conventions have no word for code that calls tools.
+# Our own names: the conventions have no word for code that calls tools.
 EXECUTION = "gristmill.execution.id"
 STATUS = "gristmill.execution.status"
 SERVER = "gristmill.server"
 CODE_TOOL = "execute_code"
 EXTENSION = "extension"
-"""The type of a tool that runs on our side, in the words of the conventions."""
+"""The conventions' type for a tool that runs on our side."""
 EXECUTION_SPAN = f"{EXECUTE_TOOL} {CODE_TOOL}"
 
 
-def call_span(tool: str) -> str:
-    """The name of the span of a call from the client's side."""
+def name_call_span(tool: str) -> str:
+    """Returns the name of the client's span of a tool call."""
     return f"{TOOLS_CALL} {tool}"

@@ -1,1 +1,1 @@
-"""The MCP clients of this machine: where they keep their servers, and our own entry there. Ground."""
+"""Configuration files of the MCP clients of this machine: where they keep their servers, and Gristmill's entry there. Ground."""

@@ -1,75 +1,75 @@
-"""One entry of a JSON file is set or removed; comments, order, spacing and everything else stay as they are."""
+"""Sets or removes one entry of a JSON file; comments, order, spacing and everything else stay as they are."""
 
 import json
 import re
 from typing import Any
 
-from gristmill.mcp_configs.scan_json import Node, scan
+from gristmill.mcp_configs.scan_json import JsonNode, scan_json
 
 _TAIL_COMMENT = re.compile(r"[ \t]*(?://[^\n\r]*|/\*[^\n]*?\*/[ \t]*(?=\r?\n))")
 
 
-def get(text: str, path: tuple[str, ...]) -> Any:
-    """The value at ``path``, nothing when there is none."""
-    value: Any = scan(text).value if text.strip() else {}
+def get_value(text: str, path: tuple[str, ...]) -> Any:
+    """Returns the value at ``path``; None if there is none."""
+    value: Any = scan_json(text).value if text.strip() else {}
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
     return value  # pyright: ignore[reportUnknownVariableType]
 
 
-def put(text: str, path: tuple[str, ...], value: Any) -> str:
-    """``text`` with ``value`` at ``path``; objects on the way are made."""
+def put_value(text: str, path: tuple[str, ...], value: Any) -> str:
+    """Returns ``text`` with ``value`` at ``path``; missing objects on the way are created."""
     if text.strip() in ("", "{}"):
-        return json.dumps(_nested(path, value), indent=2, ensure_ascii=False) + "\n"
-    node = scan(text)
+        return json.dumps(_nest_value(path, value), indent=2, ensure_ascii=False) + "\n"
+    node = scan_json(text)
     for depth, key in enumerate(path):
         if node.members is None:
             raise ValueError(f"{'.'.join(path[:depth]) or 'the file'} is not an object")
         if key not in node.members:
-            return _insert(text, node, key, _nested(path[depth + 1 :], value))
+            return _insert_member(text, node, key, _nest_value(path[depth + 1 :], value))
         node = node.members[key].node
-    return text[: node.start] + _written(text, value, _indent_at(text, node.start)) + text[node.end :]
+    return text[: node.start] + _format_value(text, value, _find_indent(text, node.start)) + text[node.end :]
 
 
-def remove(text: str, path: tuple[str, ...]) -> str:
-    """``text`` without what stands at ``path``; unchanged when nothing does."""
-    if get(text, path) is None:
+def remove_value(text: str, path: tuple[str, ...]) -> str:
+    """Returns ``text`` without the entry at ``path``; unchanged if there is none."""
+    if get_value(text, path) is None:
         return text
-    node = scan(text)
+    node = scan_json(text)
     for key in path[:-1]:
         assert node.members is not None
         node = node.members[key].node
-    return _cut(text, node, path[-1])
+    return _remove_member(text, node, path[-1])
 
 
-def _nested(path: tuple[str, ...], value: Any) -> Any:
+def _nest_value(path: tuple[str, ...], value: Any) -> Any:
     for key in reversed(path):
         value = {key: value}
     return value
 
 
-def _insert(text: str, node: Node, key: str, value: Any) -> str:
+def _insert_member(text: str, node: JsonNode, key: str, value: Any) -> str:
     assert node.members is not None
-    newline = _newline(text)
-    outer = _indent_at(text, node.start)
+    newline = _find_newline(text)
+    outer = _find_indent(text, node.start)
     last = list(node.members.values())[-1] if node.members else None
-    inner = _indent_at(text, last.start) if last and _begins_line(text, last.start) else outer + _unit(text)
+    inner = _find_indent(text, last.start) if last and _begins_line(text, last.start) else outer + _find_indent_unit(text)
     one_line = last is not None and "\n" not in text[node.start : node.end]
-    member = f"{json.dumps(key, ensure_ascii=False)}: {_written('' if one_line else text, value, inner)}"
+    member = f"{json.dumps(key, ensure_ascii=False)}: {_format_value('' if one_line else text, value, inner)}"
     if last is None:
         rest = text[node.start + 1 :]
         closing = "" if re.match(r"[ \t]*(\r?\n|//|/\*)", rest) else f"{newline}{outer}"
         return f"{text[: node.start + 1]}{newline}{inner}{member}{closing}{rest.lstrip(' ') if closing else rest}"
     at = last.comma if last.comma > 0 else last.node.end
     comment = _TAIL_COMMENT.match(text, at)
-    # A remark at the end of a line belongs to what stands before it, so the new line comes after it.
+    # A comment at the end of a line belongs to the entry before it, so the new line comes after it.
     place = comment.end() if comment else at
     before = text[:at] + ("" if last.comma > 0 else ",") + text[at:place]
     gap = " " if one_line else f"{newline}{inner}"
     return f"{before}{gap}{member}{',' if last.comma > 0 else ''}{text[place:]}"
 
 
-def _cut(text: str, node: Node, key: str) -> str:
+def _remove_member(text: str, node: JsonNode, key: str) -> str:
     assert node.members is not None
     names = list(node.members)
     member = node.members[key]
@@ -81,31 +81,31 @@ def _cut(text: str, node: Node, key: str) -> str:
         end = re.compile(r"[ \t]*").match(text, end).end()  # type: ignore[union-attr]  # pyright: ignore[reportOptionalMemberAccess]
     if member.comma > 0 or names[0] == key:
         return text[:start] + text[end:]
-    # The last one goes, and with it the comma that the one before it had because of it.
+    # The last entry is removed, and with it the comma after the entry before it.
     comma = node.members[names[names.index(key) - 1]].comma
     between = text[comma:start]
     return text[: comma - 1] + (between if _begins_line(text, member.start) else between.rstrip(" \t")) + text[end:]
 
 
-def _written(text: str, value: Any, indent: str) -> str:
-    """``value`` as it would stand in a file like this one."""
+def _format_value(text: str, value: Any, indent: str) -> str:
+    """Returns ``value`` formatted like the rest of the file."""
     if "\n" not in text.strip():
         return json.dumps(value, ensure_ascii=False)
-    lines = json.dumps(value, indent=_unit(text), ensure_ascii=False).split("\n")
-    return f"{_newline(text)}{indent}".join(lines)
+    lines = json.dumps(value, indent=_find_indent_unit(text), ensure_ascii=False).split("\n")
+    return f"{_find_newline(text)}{indent}".join(lines)
 
 
-def _newline(text: str) -> str:
+def _find_newline(text: str) -> str:
     return "\r\n" if "\r\n" in text else "\n"
 
 
-def _unit(text: str) -> str:
+def _find_indent_unit(text: str) -> str:
     found = re.search(r"^([ \t]+)\S", text, re.MULTILINE)
     return "\t" if found and found[1].startswith("\t") else " " * min(len(found[1]), 8) if found else "  "
 
 
-def _indent_at(text: str, at: int) -> str:
-    """The spaces that the line of ``at`` begins with."""
+def _find_indent(text: str, at: int) -> str:
+    """Returns the spaces at the start of the line that contains ``at``."""
     line = text.rfind("\n", 0, at) + 1
     found = re.compile(r"[ \t]*").match(text, line)
     return found[0] if found else ""

@@ -1,4 +1,4 @@
-"""One entry of a TOML file is set or removed: as a table of its own at the end, so that nothing else is touched."""
+"""Sets or removes one entry of a TOML file: as a table of its own at the end, so that nothing else is touched."""
 
 import re
 from typing import Any, cast
@@ -7,17 +7,17 @@ import tomlkit
 from tomlkit.items import InlineTable
 
 
-def get(text: str, path: tuple[str, ...]) -> Any:
-    """The value at ``path``, nothing when there is none."""
+def get_value(text: str, path: tuple[str, ...]) -> Any:
+    """Returns the value at ``path``; None if there is none."""
     value: Any = tomlkit.parse(text).unwrap()
     for key in path:
         value = cast("dict[str, Any]", value).get(key) if isinstance(value, dict) else None
     return value
 
 
-def put(text: str, path: tuple[str, ...], value: dict[str, Any]) -> str:
-    """``text`` with the table ``value`` at ``path``, a key of a key."""
-    text = remove(text, path)
+def put_value(text: str, path: tuple[str, ...], value: dict[str, Any]) -> str:
+    """Returns ``text`` with the table ``value`` at ``path``, which has two keys."""
+    text = remove_value(text, path)
     document: Any = tomlkit.parse(text)
     holder: Any = document.get(path[0])
     if holder is not None and not isinstance(holder, dict):
@@ -33,25 +33,25 @@ def put(text: str, path: tuple[str, ...], value: dict[str, Any]) -> str:
     return f"{text}{gap}{table}"
 
 
-def remove(text: str, path: tuple[str, ...]) -> str:
-    """``text`` without the table at ``path`` and what is below it; unchanged when there is none."""
-    if get(text, path) is None:
+def remove_value(text: str, path: tuple[str, ...]) -> str:
+    """Returns ``text`` without the table at ``path`` and the tables below it; unchanged if there is none."""
+    if get_value(text, path) is None:
         return text
     shorter = text
-    while found := _header(path).search(shorter):
+    while found := _compile_header_pattern(path).search(shorter):
         following = re.compile(r"^[ \t]*\[", re.MULTILINE).search(shorter, found.end())
         end = following.start() if following else len(shorter)
-        # Remarks above the next table are about that one.
+        # Comments above the next table belong to that table.
         body = re.sub(r"(?:^[ \t]*(?:#[^\n]*)?\r?\n)*\Z", "", shorter[found.start() : end], flags=re.MULTILINE)
         shorter = re.sub(r"\n\r?\n\Z", "\n", shorter[: found.start()]) + shorter[found.start() + len(body) :]
-    if get(shorter, path) is None:
+    if get_value(shorter, path) is None:
         return shorter
-    document: Any = tomlkit.parse(text)  # written in some other way, such as within a line
+    document: Any = tomlkit.parse(text)  # written in another form, such as an inline table
     del document[path[0]][path[1]]
     return tomlkit.dumps(document)
 
 
-def _header(path: tuple[str, ...]) -> re.Pattern[str]:
-    """The line that begins the table at ``path``, or one below it."""
+def _compile_header_pattern(path: tuple[str, ...]) -> re.Pattern[str]:
+    """Returns a pattern for the line that begins the table at ``path``, or a table below it."""
     keys = r"\s*\.\s*".join(rf"[\"']?{re.escape(key)}[\"']?" for key in path)
     return re.compile(rf"^[ \t]*\[\s*{keys}\s*(?:\.[^\]]*)?\][^\n]*(?:\n|\Z)", re.MULTILINE)

@@ -1,23 +1,24 @@
-"""What servers the clients of a machine have: every file read, duplicates seen as one, names settled."""
+"""Finds the servers that the clients of a machine have: reads every file, merges duplicates, makes names unique."""
 
+import dataclasses
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 
-from gristmill.config.atomic_write import read_bytes, real_file
+from msgspec import Struct
+from msgspec.structs import replace
+
+from gristmill.config.atomic_write import read_bytes, resolve_file
 from gristmill.config.sections.servers_section import ServerConfig
 from gristmill.errors import ConfigError
-from gristmill.mcp_configs.client_places import Client, Machine, Scope, clients
-from gristmill.mcp_configs.read_servers import Imported, MovedSecret, read_client_config
-from gristmill.values import dataclass
+from gristmill.mcp_configs.client_places import Machine, McpClient, Scope, list_clients
+from gristmill.mcp_configs.read_servers import ImportedServers, MovedSecret, read_client_config
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundServer:
-    """One server, and the clients that have it. ``secrets`` stood in plain text; ``config`` holds references instead.
+class FoundServer(Struct, frozen=True, kw_only=True):
+    """One server, and the clients that have it. ``secrets`` were in plain text; ``config`` holds references instead.
 
-    ``scopes`` says whose files ask for it: a server that only a project's files want may come from strangers.
+    ``scopes`` says which files list it: a server that is listed only in a project's files may come from another author.
     """
 
     name: str
@@ -27,9 +28,8 @@ class FoundServer:
     scopes: tuple[Scope, ...] = ("user",)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundFile:
-    """One file of a client: how many servers it has, or why it cannot be read."""
+class FoundFile(Struct, frozen=True, kw_only=True):
+    """One file of a client: the number of its servers, or why it cannot be read."""
 
     client: str
     scope: Scope
@@ -38,32 +38,31 @@ class FoundFile:
     problem: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Survey:
-    """Everything that was found."""
+class ServerSurvey(Struct, frozen=True, kw_only=True):
+    """All files and servers that were found, and what was left out."""
 
     files: tuple[FoundFile, ...]
     servers: tuple[FoundServer, ...]
     skipped: tuple[str, ...]
 
-    def pick(self, names: frozenset[str]) -> Imported:
-        """Those servers as one import."""
+    def pick(self, names: frozenset[str]) -> ImportedServers:
+        """Returns the named servers as one import."""
         picked = [server for server in self.servers if server.name in names]
-        return Imported(
+        return ImportedServers(
             servers={server.name: server.config for server in picked},
             secrets=tuple(secret for server in picked for secret in server.secrets),
             skipped=self.skipped,
         )
 
 
-def survey(machine: Machine) -> Survey:
-    """Read the files of every client; one that cannot be read is reported and does not hide the others."""
+def survey_servers(machine: Machine) -> ServerSurvey:
+    """Reads the files of every client; a file that cannot be read is reported and does not hide the others."""
     files: list[FoundFile] = []
     skipped: list[str] = []
     found: dict[str, FoundServer] = {}
-    for client, scope, path in _files(machine):
+    for client, scope, path in _list_files(machine):
         try:
-            imported = _read(path, scope, machine)
+            imported = _read_file(path, scope, machine)
         except ConfigError as error:
             files.append(FoundFile(client=client.name, scope=scope, path=path, problem=error.message))
             continue
@@ -71,13 +70,13 @@ def survey(machine: Machine) -> Survey:
             continue
         files.append(FoundFile(client=client.name, scope=scope, path=path, servers=len(imported.servers)))
         skipped += [f"{reason} ({client.title})" for reason in imported.skipped]
-        for server in _servers(imported, client.name, scope):
-            _add(found, server)
-    return Survey(files=tuple(files), servers=tuple(found.values()), skipped=tuple(dict.fromkeys(skipped)))
+        for server in _list_servers(imported, client.name, scope):
+            _add_server(found, server)
+    return ServerSurvey(files=tuple(files), servers=tuple(found.values()), skipped=tuple(dict.fromkeys(skipped)))
 
 
-def _files(machine: Machine) -> Iterator[tuple[Client, Scope, Path]]:
-    for client in clients(machine).values():
+def _list_files(machine: Machine) -> Iterator[tuple[McpClient, Scope, Path]]:
+    for client in list_clients(machine).values():
         yield client, "user", client.user
         if client.project is not None:
             yield client, "project", client.project
@@ -85,8 +84,8 @@ def _files(machine: Machine) -> Iterator[tuple[Client, Scope, Path]]:
             yield client, "user", path
 
 
-def _read(path: Path, scope: Scope, machine: Machine) -> Imported | None:
-    content = read_bytes(real_file(path, within=machine.cwd if scope == "project" else None))
+def _read_file(path: Path, scope: Scope, machine: Machine) -> ImportedServers | None:
+    content = read_bytes(resolve_file(path, within=machine.cwd if scope == "project" else None))
     if content is None:
         return None
     try:
@@ -96,21 +95,21 @@ def _read(path: Path, scope: Scope, machine: Machine) -> Imported | None:
     return read_client_config(text, file=path.name, project=str(machine.cwd), may_be_empty=True)
 
 
-def _servers(imported: Imported, client: str, scope: Scope) -> Iterator[FoundServer]:
+def _list_servers(imported: ImportedServers, client: str, scope: Scope) -> Iterator[FoundServer]:
     for name, config in imported.servers.items():
-        mine = tuple(secret for secret in imported.secrets if _belongs(secret, name, imported.servers))
+        mine = tuple(secret for secret in imported.secrets if _belongs_to(secret, name, imported.servers))
         yield FoundServer(name=name, config=config, secrets=mine, clients=(client,), scopes=(scope,))
 
 
-def _belongs(secret: MovedSecret, name: str, servers: Mapping[str, ServerConfig]) -> bool:
+def _belongs_to(secret: MovedSecret, name: str, servers: Mapping[str, ServerConfig]) -> bool:
     return max((each for each in servers if secret.name.startswith(f"{each}.")), key=len) == name
 
 
-def _add(found: dict[str, FoundServer], new: FoundServer) -> None:
-    """The same server of another client is no second server; another one of the same name gets the client's name, too."""
+def _add_server(found: dict[str, FoundServer], new: FoundServer) -> None:
+    """Adds a server. The same server of another client is merged; a different one of the same name gets the client's name too."""
     for number in range(1, 100):
         suffix = ["", f"_{new.clients[0].replace('-', '_')}", f"_{number}"][min(number - 1, 2)]
-        candidate = _renamed(new, f"{new.name[:40]}{suffix}")
+        candidate = _rename_server(new, f"{new.name[:40]}{suffix}")
         known = found.get(candidate.name)
         if known is None:
             found[candidate.name] = candidate
@@ -121,10 +120,10 @@ def _add(found: dict[str, FoundServer], new: FoundServer) -> None:
             return
 
 
-def _renamed(server: FoundServer, name: str) -> FoundServer:
+def _rename_server(server: FoundServer, name: str) -> FoundServer:
     if name == server.name:
         return server
     old, new = f"${{keyring:gristmill/{server.name}.", f"${{keyring:gristmill/{name}."
     text = json.dumps(server.config.model_dump(mode="json", exclude_unset=True)).replace(old, new)
-    secrets = tuple(replace(secret, name=name + secret.name.removeprefix(server.name)) for secret in server.secrets)
+    secrets = tuple(dataclasses.replace(secret, name=name + secret.name.removeprefix(server.name)) for secret in server.secrets)
     return replace(server, name=name, config=ServerConfig.model_validate_json(text), secrets=secrets)

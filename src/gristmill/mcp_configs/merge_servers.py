@@ -1,4 +1,4 @@
-"""Another client's servers are merged into our configuration file: comments and order stay, secrets do not come along."""
+"""Merges another client's servers into Gristmill's configuration file: comments and order stay, secrets are not copied."""
 
 import difflib
 import re
@@ -7,21 +7,20 @@ from pathlib import Path
 from typing import Any, cast
 
 import tomlkit
+from msgspec import Struct
 from tomlkit.exceptions import TOMLKitError
 
-from gristmill.config.atomic_write import write_whole
+from gristmill.config.atomic_write import write_file_atomically
 from gristmill.config.sections.servers_section import ServerConfig
 from gristmill.config.tree import load_config
 from gristmill.errors import ConfigError
-from gristmill.mcp_configs.read_servers import Imported, MovedSecret, read_client_config
-from gristmill.values import dataclass
+from gristmill.mcp_configs.read_servers import ImportedServers, MovedSecret, read_client_config
 
 REFERENCE_TEXT = re.compile(r"\$\{env:([A-Za-z_]\w*)")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeftBehind:
-    """A secret that stood in plain text and was not copied: put it where ``reference`` leads."""
+class UncopiedSecret(Struct, frozen=True, kw_only=True):
+    """A secret that was in plain text and was not copied: store it where ``reference`` points."""
 
     server: str
     key: str
@@ -33,80 +32,82 @@ class LeftBehind:
         return f"{self.server}: {self.key} was a secret in plain text and was not copied: {how}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Import:
+class MergedImport(Struct, frozen=True, kw_only=True):
     """What an import did, or would do."""
 
     added: tuple[str, ...]
     replaced: tuple[str, ...]
     skipped: tuple[str, ...]
-    secrets: tuple[LeftBehind, ...]
+    secrets: tuple[UncopiedSecret, ...]
     diff: str
 
     def lines(self) -> list[str]:
-        """All of it in words, a line each."""
+        """Returns everything in words, one line each."""
         lines = [f"added {name}" for name in self.added] + [f"replaced {name}" for name in self.replaced]
         lines += [f"left out {reason}" for reason in self.skipped] + [str(secret) for secret in self.secrets]
         return lines or ["there was nothing to import"]
 
 
-def import_client(
+def import_client_file(
     source: Path, target: Path, *, project: str | None = None, replace: bool = False, keyring: bool = False, write: bool = True
-) -> Import:
-    """Merge the servers of a client's file into ``target``; without ``write`` only say what would change.
+) -> MergedImport:
+    """Merges the servers of a client's file into ``target``; without ``write`` only reports what would change.
 
     Raises:
-        ConfigError: a file that cannot be read or parsed, or a result that could not be used.
+        ConfigError: a file cannot be read or parsed, or the result would not be valid.
     """
-    found = read_client_config(_read(source), file=source.name, project=project)
+    found = read_client_config(_read_file(source), file=source.name, project=project)
     return merge_servers(found, target, replace=replace, keyring=keyring, write=write)
 
 
-def merge_servers(found: Imported, target: Path, *, replace: bool = False, keyring: bool = False, write: bool = True) -> Import:
-    """Merge servers, of one client or of several, into ``target``; without ``write`` only say what would change.
+def merge_servers(
+    found: ImportedServers, target: Path, *, replace: bool = False, keyring: bool = False, write: bool = True
+) -> MergedImport:
+    """Merges servers of one or several clients into ``target``; without ``write`` only reports what would change.
 
     Raises:
-        ConfigError: ``target`` cannot be read or parsed, or the result could not be used.
+        ConfigError: ``target`` cannot be read or parsed, or the result would not be valid.
     """
-    before = _read(target) if target.exists() else ""
-    document = _parse(before, target)
+    before = _read_file(target) if target.exists() else ""
+    document = _parse_toml(before, target)
     servers: Any = document.setdefault("servers", tomlkit.table(is_super_table=True))
     taken = [name for name in found.servers if name in servers and not replace]
     replaced = tuple(name for name in found.servers if name in servers and replace)
-    moved = [secret for secret in found.secrets if _server_of(secret, found) not in taken]
+    moved = [secret for secret in found.secrets if _find_server(secret, found) not in taken]
     others = tomlkit.dumps({name: table for name, table in servers.items() if name not in replaced})
-    secrets = _references(moved, others, keyring=keyring)
+    secrets = _choose_references(moved, others, keyring=keyring)
     for name, config in found.servers.items():
-        table = _table(config, secrets)
-        # What is the same already is left as it is, with its comments and blank lines.
+        table = _build_table(config, secrets)
+        # A server that is already the same is left as it is, with its comments and blank lines.
         if name not in taken and not (name in servers and servers[name].unwrap() == table.unwrap()):
             servers[name] = table
     after = tomlkit.dumps(document) if len(found.servers) > len(taken) else before
     if write and after != before:
-        write_whole(target, after.encode(), new_mode=0o644, check=load_config)
-    return Import(
+        # For the owner alone: arguments may hold what no rule recognises as a secret.
+        write_file_atomically(target, after.encode(), check=load_config)
+    return MergedImport(
         added=tuple(name for name in found.servers if name not in taken and name not in replaced),
         replaced=replaced,
         skipped=(*found.skipped, *(f"{name}: there is a server of that name already; --replace overwrites it" for name in taken)),
         secrets=tuple(
-            LeftBehind(server=_server_of(secret, found), key=_key_of(secret, found), reference=reference)
+            UncopiedSecret(server=_find_server(secret, found), key=_find_key(secret, found), reference=reference)
             for secret, reference in secrets.items()
         ),
         diff="".join(difflib.unified_diff(before.splitlines(True), after.splitlines(True), str(target), str(target))),
     )
 
 
-def _table(config: ServerConfig, secrets: Mapping[MovedSecret, str]) -> Any:
+def _build_table(config: ServerConfig, secrets: Mapping[MovedSecret, str]) -> Any:
     table = tomlkit.table()
     for key, value in config.model_dump(mode="json", exclude_defaults=True).items():
-        table[key] = _moved(value, secrets)
+        table[key] = _insert_references(value, secrets)
     if config.oauth is not None and "oauth" not in table:
         table["oauth"] = tomlkit.inline_table()
     return table
 
 
-def _moved(value: Any, secrets: Mapping[MovedSecret, str]) -> Any:
-    """The value with the references that were chosen; short tables on one line."""
+def _insert_references(value: Any, secrets: Mapping[MovedSecret, str]) -> Any:
+    """Returns the value with the chosen references; short tables on one line."""
     if isinstance(value, str):
         for secret, reference in secrets.items():
             value = value.replace(f"${{keyring:{secret.service}/{secret.name}}}", reference)
@@ -114,51 +115,51 @@ def _moved(value: Any, secrets: Mapping[MovedSecret, str]) -> Any:
     if isinstance(value, dict):
         table: Any = tomlkit.inline_table()  # Any: the library leaves its mappings untyped
         for key, item in cast("dict[str, Any]", value).items():
-            table[key] = _moved(item, secrets)
+            table[key] = _insert_references(item, secrets)
         return table
-    return [_moved(item, secrets) for item in value] if isinstance(value, list) else value  # pyright: ignore[reportUnknownVariableType]
+    return [_insert_references(item, secrets) for item in value] if isinstance(value, list) else value  # pyright: ignore[reportUnknownVariableType]
 
 
-def _references(secrets: Sequence[MovedSecret], others: str, *, keyring: bool) -> dict[MovedSecret, str]:
-    """Where each secret is to be put; a variable that stands for one secret already does not stand for another as well."""
+def _choose_references(secrets: Sequence[MovedSecret], others: str, *, keyring: bool) -> dict[MovedSecret, str]:
+    """Chooses where each secret is to be stored; a variable that already stands for one secret is not used for another."""
     if keyring:
         return {secret: f"${{keyring:{secret.service}/{secret.name}}}" for secret in secrets}
     chosen: dict[MovedSecret, str] = {}
     meant: dict[str, str | None] = dict.fromkeys(REFERENCE_TEXT.findall(others))
     for secret in secrets:
-        plain, own = _variable(secret), _variable(secret, own=True)
+        plain, own = _name_variable(secret), _name_variable(secret, own=True)
         name = plain if meant.get(plain, secret.value) == secret.value else own
         meant[name] = secret.value
         chosen[secret] = f"${{env:{name}}}"
     return chosen
 
 
-def _variable(secret: MovedSecret, *, own: bool = False) -> str:
+def _name_variable(secret: MovedSecret, *, own: bool = False) -> str:
     server, _, key = secret.name.partition(".")
     section, _, name = key.partition(".")
     if own and section == "env":
         return re.sub(r"[^A-Za-z0-9]+", "_", f"{server}_{name}").upper()
-    # A variable that the client's entry set already has a good name; others get their server's.
+    # A variable that the client's entry set already has a good name; others are named after their server.
     plain = name if section == "env" else f"{server}_{name if section == 'headers' else key}"
     return re.sub(r"[^A-Za-z0-9]+", "_", plain).upper() if section != "env" else plain
 
 
-def _server_of(secret: MovedSecret, found: Imported) -> str:
+def _find_server(secret: MovedSecret, found: ImportedServers) -> str:
     return max((name for name in found.servers if secret.name.startswith(f"{name}.")), key=len)
 
 
-def _key_of(secret: MovedSecret, found: Imported) -> str:
-    return secret.name.removeprefix(f"{_server_of(secret, found)}.")
+def _find_key(secret: MovedSecret, found: ImportedServers) -> str:
+    return secret.name.removeprefix(f"{_find_server(secret, found)}.")
 
 
-def _read(path: Path) -> str:
+def _read_file(path: Path) -> str:
     try:
         return path.expanduser().read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"cannot read {path}: {getattr(error, 'strerror', None) or 'it is not text'}") from None
 
 
-def _parse(text: str, path: Path) -> tomlkit.TOMLDocument:
+def _parse_toml(text: str, path: Path) -> tomlkit.TOMLDocument:
     try:
         return tomlkit.parse(text)
     except TOMLKitError as error:

@@ -1,6 +1,6 @@
-"""Server lists of other MCP clients become our `servers` section: pure text in, values out; reads and writes nothing.
+"""Converts server lists of other MCP clients into a `servers` section: text in, values out; no file is read or written.
 
-Known are Claude Desktop and Code, Cursor, VS Code, Windsurf, Codex (TOML), Gemini CLI, Zed and Goose (YAML): they
+Supported are Claude Desktop and Code, Cursor, VS Code, Windsurf, Codex (TOML), Gemini CLI, Zed and Goose (YAML): they
 differ in the name of the list, in how a remote server is written, and in how a variable is spelled.
 """
 
@@ -8,23 +8,27 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any, cast
 
 import json5
 import yaml
+from msgspec import Struct
 from pydantic import ValidationError
 
-from gristmill.config.sections.servers_section import NAME, RESERVED_NAMES, ServerConfig, looks_secret
+from gristmill.config.sections.servers_section import RESERVED_NAMES, SERVER_NAME_PATTERN, ServerConfig, looks_secret
 from gristmill.errors import ConfigError
-from gristmill.values import dataclass
+from gristmill.mcp_configs.argument_secrets import find_secret
 
-LISTS = ("mcpServers", "servers", "context_servers", "mcp_servers", "extensions")
-"""Where the clients keep their list, in the order in which we look."""
+SERVER_LIST_KEYS = ("mcpServers", "servers", "context_servers", "mcp_servers", "extensions")
+"""The keys under which clients keep their list, in the order in which they are tried."""
 
 MAX_BYTES = 4_000_000
-"""A larger file is no client configuration; parsing one would only cost time."""
+"""A larger file is not a client configuration; parsing it would only cost time."""
+
+MOST_IN_ONE_WORD = 5
+"""How many secrets one argument or address may hold."""
 
 _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_]\w*)(:-[^{}]*)?\}|\$([A-Za-z_]\w*)")
 _FOREIGN = re.compile(r"\$\{(?!env:|keyring:)([A-Za-z]+:[^}]*)\}")
@@ -34,40 +38,41 @@ _OURS = re.compile(r"(^|[/\\@])gristmill(@\S+|==\S+)?(\.exe)?$")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MovedSecret:
-    """A secret that stood in plain text: store ``value`` in the keyring under ``service``/``name``."""
+    """A secret that was in plain text: store ``value`` in the keyring under ``service``/``name``."""
 
     service: str
     name: str
     value: str = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Imported:
-    """What a client's file held. ``skipped`` says in one line each what was left out and why."""
+class ImportedServers(Struct, frozen=True, kw_only=True):
+    """The servers of a client's file. ``skipped`` says in one line each what was left out and why."""
 
     servers: Mapping[str, ServerConfig]
     secrets: tuple[MovedSecret, ...] = ()
     skipped: tuple[str, ...] = ()
 
 
-def read_client_config(text: str, *, file: str = "mcp.json", project: str | None = None, may_be_empty: bool = False) -> Imported:
-    """Parse the content of a client's configuration file; ``project`` also takes Claude Code's list for that folder.
+def read_client_config(
+    text: str, *, file: str = "mcp.json", project: str | None = None, may_be_empty: bool = False
+) -> ImportedServers:
+    """Parses the content of a client's configuration file; ``project`` adds Claude Code's list for that folder.
 
-    A file without any server list is a mistake, unless it ``may_be_empty``: many clients keep their other settings there, too.
+    A file without any server list is an error, unless ``may_be_empty`` is set: many clients keep other settings in the same file.
 
     Raises:
-        ConfigError: the text cannot be parsed, or holds no server list.
+        ConfigError: the text cannot be parsed, or contains no server list.
     """
     if len(text) > MAX_BYTES:
         raise ConfigError(f"{file} is larger than {MAX_BYTES} bytes: not the configuration of a client")
-    document = _parse(text, file)
-    entries = dict(_entries(document, project))
-    if not entries and not may_be_empty and not any(name in document for name in LISTS):
-        raise ConfigError(f"{file} holds no server list; looked for {', '.join(LISTS)}")
-    return _import(entries)
+    document = _parse_document(text, file)
+    entries = dict(_list_entries(document, project))
+    if not entries and not may_be_empty and not any(name in document for name in SERVER_LIST_KEYS):
+        raise ConfigError(f"{file} holds no server list; looked for {', '.join(SERVER_LIST_KEYS)}")
+    return _import_entries(entries)
 
 
-def _parse(text: str, file: str) -> Mapping[str, Any]:
+def _parse_document(text: str, file: str) -> Mapping[str, Any]:
     if not text.strip():
         return {}
     suffix = PurePath(file).suffix.lower()
@@ -79,7 +84,7 @@ def _parse(text: str, file: str) -> Mapping[str, Any]:
         else:
             document = _parse_json(text)
     except (ValueError, yaml.YAMLError, RecursionError) as error:
-        # The first line only: a parser quotes what it stumbled over, and that may be a secret.
+        # Only the type of the error: a parser quotes the text that it failed on, and that may be a secret.
         raise ConfigError(f"{file} cannot be parsed: {type(error).__name__}") from None
     if not isinstance(document, Mapping):
         raise ConfigError(f"{file} is not an object with a server list")
@@ -93,27 +98,27 @@ def _parse_json(text: str) -> Any:
         return json5.loads(text)  # pyright: ignore[reportUnknownMemberType]  # VS Code and Zed allow comments and trailing commas
 
 
-def _entries(document: Mapping[str, Any], project: str | None) -> Iterator[tuple[str, Any]]:
-    for name in LISTS:
+def _list_entries(document: Mapping[str, Any], project: str | None) -> Iterator[tuple[str, Any]]:
+    for name in SERVER_LIST_KEYS:
         if isinstance(document.get(name), Mapping):
-            yield from _table(document[name]).items()
+            yield from _as_table(document[name]).items()
             break
-    local = _table(_table(document.get("projects")).get(project)) if project else {}
-    yield from _table(local.get("mcpServers")).items()
+    local = _as_table(_as_table(document.get("projects")).get(project)) if project else {}
+    yield from _as_table(local.get("mcpServers")).items()
 
 
-def _table(value: Any) -> dict[str, Any]:
+def _as_table(value: Any) -> dict[str, Any]:
     return {str(key): item for key, item in cast("Mapping[Any, Any]", value).items()} if isinstance(value, Mapping) else {}
 
 
-def _import(entries: Mapping[str, Any]) -> Imported:
+def _import_entries(entries: Mapping[str, Any]) -> ImportedServers:
     servers: dict[str, ServerConfig] = {}
     secrets: list[MovedSecret] = []
     skipped: list[str] = []
     for title, entry in entries.items():
-        name = _free_name(title, servers)
+        name = _choose_free_name(title, servers)
         try:
-            values, moved = _translate(name, entry)
+            values, moved = _translate_entry(name, entry)
             servers[name] = ServerConfig.model_validate(values)
             secrets += moved
         except _SkippedError as reason:
@@ -121,68 +126,68 @@ def _import(entries: Mapping[str, Any]) -> Imported:
         except ValidationError as error:
             problem = error.errors(include_url=False, include_input=False)[0]
             skipped.append(f"{title}: {'.'.join(map(str, problem['loc']))} {problem['msg']}".replace("  ", " "))
-    return Imported(servers=servers, secrets=tuple(secrets), skipped=tuple(skipped))
+    return ImportedServers(servers=servers, secrets=tuple(secrets), skipped=tuple(skipped))
 
 
 class _SkippedError(Exception):
-    """Why one entry is left out."""
+    """The reason why one entry is left out."""
 
 
-def _translate(name: str, entry: Any) -> tuple[dict[str, Any], list[MovedSecret]]:
+def _translate_entry(name: str, entry: Any) -> tuple[dict[str, Any], list[MovedSecret]]:
     if not isinstance(entry, Mapping):
         raise _SkippedError("not an object")
-    given = _table(cast("Any", entry))
+    given = _as_table(cast("Any", entry))
     raw = {_ALIASES.get(key, key): value for key, value in given.items()}
     if raw.get("type") in ("builtin", "platform", "frontend", "inline_python"):
         raise _SkippedError(f"a built-in extension of that client ({raw['type']})")
-    _refuse_ours(raw)
-    values = _remote(raw, given) if raw.get("url") else _local(raw)
-    values |= _shared(raw)
+    _refuse_gristmill(raw)
+    values = _translate_remote(raw, given) if raw.get("url") else _translate_local(raw)
+    values |= _translate_shared(raw)
     foreign = _FOREIGN.search(json.dumps(values))
     if foreign:
         raise _SkippedError(f"only that client can fill in ${{{foreign[1]}}}; write ${{env:NAME}} instead")
     return _move_secrets(name, values)
 
 
-def is_ours(word: str) -> bool:
-    """Whether a word of a command is Gristmill itself."""
+def is_gristmill(word: str) -> bool:
+    """Returns whether a word of a command is Gristmill itself."""
     return _OURS.search(word) is not None
 
 
-def _refuse_ours(raw: Mapping[str, Any]) -> None:
-    # Importing the entry that starts us would make us our own upstream, without end.
+def _refuse_gristmill(raw: Mapping[str, Any]) -> None:
+    # Importing the entry that starts Gristmill would make it its own upstream, endlessly.
     words = [str(raw.get("command", "")), *map(str, raw.get("args") or ())]
-    if any(is_ours(word) for word in words):
+    if any(is_gristmill(word) for word in words):
         raise _SkippedError("this is Gristmill itself")
 
 
-def _local(raw: Mapping[str, Any]) -> dict[str, Any]:
-    nested = _table(raw.get("command"))
+def _translate_local(raw: Mapping[str, Any]) -> dict[str, Any]:
+    nested = _as_table(raw.get("command"))
     if nested:  # older Zed: {"command": {"path": ..., "args": ..., "env": ...}}
         raw = {**raw, "command": nested.get("path"), "args": nested.get("args"), "env": nested.get("env")}
     if not raw.get("command"):
         raise _SkippedError("neither a command nor an address")
-    env = {key: _references(str(value)) for key, value in _table(raw.get("env")).items()}
+    env = {key: _rewrite_variables(str(value)) for key, value in _as_table(raw.get("env")).items()}
     # Codex and Goose name variables whose values they take from elsewhere.
     env |= {str(name): f"${{env:{name}}}" for name in (*(raw.get("env_vars") or ()), *(raw.get("env_keys") or ()))}
-    args = tuple(_references(str(word)) for word in raw.get("args") or ())
-    return {"command": _references(str(raw["command"])), "args": args, "env": env, "cwd": raw.get("cwd") or None}
+    args = tuple(_rewrite_variables(str(word)) for word in raw.get("args") or ())
+    return {"command": _rewrite_variables(str(raw["command"])), "args": args, "env": env, "cwd": raw.get("cwd") or None}
 
 
-def _remote(raw: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:
-    given = _table(raw.get("headers")) or _table(raw.get("http_headers"))
-    headers = {key: _references(str(value)) for key, value in given.items()}
-    headers |= {key: f"${{env:{name}}}" for key, name in _table(raw.get("env_http_headers")).items()}
+def _translate_remote(raw: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:
+    given = _as_table(raw.get("headers")) or _as_table(raw.get("http_headers"))
+    headers = {key: _rewrite_variables(str(value)) for key, value in given.items()}
+    headers |= {key: f"${{env:{name}}}" for key, name in _as_table(raw.get("env_http_headers")).items()}
     if raw.get("bearer_token_env_var"):
         headers["Authorization"] = f"Bearer ${{env:{raw['bearer_token_env_var']}}}"
-    url = _references(str(raw["url"]))
-    # Gemini's bare `url` once meant SSE, but its own CLI writes a type today; only an address in /sse still says it.
+    url = _rewrite_variables(str(raw["url"]))
+    # Gemini's bare `url` once meant SSE, but its own CLI writes a type today; only an address that ends in /sse still means it.
     is_sse = raw.get("type") == "sse" or (raw.get("type") is None and "httpUrl" not in entry and url.endswith("/sse"))
     values: dict[str, Any] = {"url": url, "headers": headers, "transport": "sse" if is_sse else "http"}
     return values | ({"oauth": {}} if raw.get("oauth") else {})
 
 
-def _shared(raw: Mapping[str, Any]) -> dict[str, Any]:
+def _translate_shared(raw: Mapping[str, Any]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     if raw.get("enabled") is False or raw.get("disabled") is True:
         values["enabled"] = False
@@ -195,31 +200,47 @@ def _shared(raw: Mapping[str, Any]) -> dict[str, Any]:
     return values
 
 
-def _references(text: str) -> str:
-    """Every client's spelling of a variable becomes ``${env:NAME}``."""
+def _rewrite_variables(text: str) -> str:
+    """Rewrites every client's spelling of a variable as ``${env:NAME}``."""
     return _VARIABLE.sub(lambda found: f"${{env:{found[1] or found[3]}{found[2] or ''}}}", text)
 
 
 def _move_secrets(name: str, values: dict[str, Any]) -> tuple[dict[str, Any], list[MovedSecret]]:
     moved: list[MovedSecret] = []
 
-    def place(key: str, value: str) -> str:
-        if not looks_secret(key, value):
-            return value
+    def move(key: str, value: str) -> str:
         moved.append(MovedSecret(service="gristmill", name=f"{name}.{key}", value=value))
         return f"${{keyring:gristmill/{name}.{key}}}"
 
+    def move_if_secret(key: str, value: str) -> str:
+        return move(key, value) if looks_secret(key, value) or find_secret(value) else value
+
+    def move_parts(key: str, word: str, previous: str = "") -> str:
+        for number in range(1, MOST_IN_ONE_WORD + 1):
+            if (found := find_secret(word, previous)) is None:
+                return word
+            reference = move(key if number == 1 else f"{key}.{number}", word[slice(*found)])
+            word = word[: found[0]] + reference + word[found[1] :]
+        raise _SkippedError(f"{key} holds more than {MOST_IN_ONE_WORD} secrets in plain text: write references in their place")
+
     for section in ("env", "headers"):
         if section in values:
-            values[section] = {key: place(f"{section}.{key}", value) for key, value in values[section].items()}
+            values[section] = {key: move_if_secret(f"{section}.{key}", value) for key, value in values[section].items()}
     if "args" in values:
-        values["args"] = tuple(place(f"args.{index}", word) for index, word in enumerate(values["args"]))
+        words = values["args"]
+        before = ("", *words)
+        values["args"] = tuple(
+            move(f"args.{index}", word) if looks_secret("args", word) else move_parts(f"args.{index}", word, before[index])
+            for index, word in enumerate(words)
+        )
+    if "url" in values:
+        values["url"] = move_parts("url", values["url"])
     return values, moved
 
 
-def _free_name(title: str, taken: Mapping[str, Any]) -> str:
+def _choose_free_name(title: str, taken: Mapping[str, Any]) -> str:
     name = re.sub(r"\W+", "_", title, flags=re.ASCII).strip("_")[:60] or "server"
-    if not NAME.fullmatch(name):
+    if not SERVER_NAME_PATTERN.fullmatch(name):
         name = f"s_{name}"[:60]
     if name in RESERVED_NAMES:
         name = f"{name}_server"

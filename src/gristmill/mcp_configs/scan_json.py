@@ -1,12 +1,11 @@
-"""JSON with comments, read with the place of everything in the text, so that an edit can leave the rest as it is."""
+"""Reads JSON with comments and keeps the place of everything in the text, so that an edit can leave the rest as it is."""
 
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Any
 
-from gristmill.values import dataclass
+from msgspec import Struct, field
 
 MAX_DEPTH = 100
 
@@ -16,99 +15,97 @@ _PLAIN = re.compile(r"true|false|null|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 
 
 class UnreadableError(Exception):
-    """The text is not JSON, comments and trailing commas allowed; ``line`` says where."""
+    """The text is not JSON (comments and trailing commas are allowed); ``line`` says where."""
 
     def __init__(self, text: str, at: int) -> None:
         self.line = text.count("\n", 0, at) + 1
         super().__init__(f"line {self.line}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
-    """A key of an object: where it begins, its value, and where the comma after it ends (-1 without one)."""
+class JsonMember(Struct, frozen=True, kw_only=True):
+    """A key of an object: where it begins, its value, and where the comma after it ends (-1 if there is none)."""
 
     start: int
-    node: "Node"
+    node: "JsonNode"
     comma: int = -1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
-    """A value and its place. Only objects have ``members``."""
+class JsonNode(Struct, frozen=True, kw_only=True):
+    """A value and its place in the text. Only objects have ``members``."""
 
     start: int
     end: int
     value: Any
-    members: Mapping[str, Member] | None = field(default=None)
+    members: Mapping[str, JsonMember] | None = field(default=None)
 
 
-def scan(text: str) -> Node:
-    """The one value in ``text``.
+def scan_json(text: str) -> JsonNode:
+    """Returns the one value in ``text``.
 
     Raises:
-        UnreadableError: it is not JSON.
+        UnreadableError: the text is not JSON.
     """
-    start = blank(text, 0)
-    node = _value(text, start, 0)
-    if blank(text, node.end) != len(text):
+    start = skip_blanks(text, 0)
+    node = _scan_value(text, start, 0)
+    if skip_blanks(text, node.end) != len(text):
         raise UnreadableError(text, node.end)
     return node
 
 
-def blank(text: str, at: int) -> int:
-    """Where spaces and comments from ``at`` on end."""
+def skip_blanks(text: str, at: int) -> int:
+    """Returns where the spaces and comments that start at ``at`` end."""
     found = _BLANK.match(text, at)
     return found.end() if found else at
 
 
-def _value(text: str, at: int, depth: int) -> Node:
+def _scan_value(text: str, at: int, depth: int) -> JsonNode:
     if depth > MAX_DEPTH:
         raise UnreadableError(text, at)
     letter = text[at : at + 1]
     if letter == "{":
-        return _object(text, at, depth)
+        return _scan_object(text, at, depth)
     if letter == "[":
-        return _array(text, at, depth)
+        return _scan_array(text, at, depth)
     found = (_STRING if letter == '"' else _PLAIN).match(text, at)
     if not found:
         raise UnreadableError(text, at)
     try:
-        return Node(start=at, end=found.end(), value=json.loads(found[0], strict=False))
+        return JsonNode(start=at, end=found.end(), value=json.loads(found[0], strict=False))
     except ValueError:
         raise UnreadableError(text, at) from None
 
 
-def _object(text: str, start: int, depth: int) -> Node:
-    members: dict[str, Member] = {}
+def _scan_object(text: str, start: int, depth: int) -> JsonNode:
+    members: dict[str, JsonMember] = {}
     value: dict[str, Any] = {}
-    at = blank(text, start + 1)
+    at = skip_blanks(text, start + 1)
     while text[at : at + 1] != "}":
         key = _STRING.match(text, at)
-        colon = blank(text, key.end()) if key else at
+        colon = skip_blanks(text, key.end()) if key else at
         if not key or text[colon : colon + 1] != ":":
             raise UnreadableError(text, at)
-        node = _value(text, blank(text, colon + 1), depth + 1)
-        comma = _comma(text, node.end, "}")
+        node = _scan_value(text, skip_blanks(text, colon + 1), depth + 1)
+        comma = _find_comma_end(text, node.end, "}")
         name = json.loads(key[0], strict=False)
-        members[name] = Member(start=at, node=node, comma=comma)
+        members[name] = JsonMember(start=at, node=node, comma=comma)
         value[name] = node.value
-        at = blank(text, max(comma, node.end))
-    return Node(start=start, end=at + 1, value=value, members=members)
+        at = skip_blanks(text, max(comma, node.end))
+    return JsonNode(start=start, end=at + 1, value=value, members=members)
 
 
-def _array(text: str, start: int, depth: int) -> Node:
+def _scan_array(text: str, start: int, depth: int) -> JsonNode:
     value: list[Any] = []
-    at = blank(text, start + 1)
+    at = skip_blanks(text, start + 1)
     while text[at : at + 1] != "]":
-        node = _value(text, at, depth + 1)
+        node = _scan_value(text, at, depth + 1)
         value.append(node.value)
-        at = blank(text, max(_comma(text, node.end, "]"), node.end))
-    return Node(start=start, end=at + 1, value=value)
+        at = skip_blanks(text, max(_find_comma_end(text, node.end, "]"), node.end))
+    return JsonNode(start=start, end=at + 1, value=value)
 
 
-def _comma(text: str, at: int, closing: str) -> int:
-    """Where the comma after a value ends, -1 when the value is the last."""
-    at = blank(text, at)
+def _find_comma_end(text: str, at: int, closing: str) -> int:
+    """Returns where the comma after a value ends; -1 if the value is the last."""
+    at = skip_blanks(text, at)
     if text[at : at + 1] == ",":
         return at + 1
     if text[at : at + 1] != closing:

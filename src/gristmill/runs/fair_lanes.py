@@ -1,22 +1,23 @@
-"""Whose turn it is: executions of tenants take turns, each tenant has its share, and what is too much is told so at once."""
+"""Decides which execution runs next: tenants take turns, each has a share of the places, and excess requests are refused at
+once. It runs nothing itself."""
 
 import asyncio
 import time
 from collections import Counter, deque
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import field
+
+from msgspec import Struct, field
 
 from gristmill.errors import Busy
-from gristmill.values import dataclass
 
 MOST_TENANTS = 10_000
-"""Tenants whose rate is remembered; a full bucket is forgotten first."""
+"""Tenants whose request rate is remembered; the tenant that sent no request for the longest time is forgotten first."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LaneRules:
-    """How many run, of all and of one tenant; how many of one tenant wait, and for how long."""
+class LaneRules(Struct, frozen=True, kw_only=True):
+    """Limits of the queue: how many executions run at once, in total (``places``) and of one tenant (``per_tenant``), how many of
+    one tenant may wait (``waiting``), and for how many ``seconds``."""
 
     places: int
     per_tenant: int
@@ -24,85 +25,87 @@ class LaneRules:
     seconds: float
 
 
-@dataclass(slots=True, eq=False)
-class Ticket:
-    """A place in the queue of a tenant, or at work."""
+class LaneTicket(Struct, eq=False):
+    """One execution in the queue of its tenant, waiting or running. ``granted`` is done when it may run."""
 
     tenant: str
     granted: "asyncio.Future[None]" = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     is_over: bool = False
 
 
-class Lanes:
-    """One queue per tenant, served in turn: a tenant with a thousand requests delays another by one, not by a thousand."""
+class FairLanes:
+    """One queue per tenant, served in turn: a tenant with a thousand requests delays another tenant by one, not by a thousand."""
 
     def __init__(self, rules: LaneRules) -> None:
         self._rules = rules
-        self._queues: dict[str, deque[Ticket]] = {}
+        self._queues: dict[str, deque[LaneTicket]] = {}
         self._running: Counter[str] = Counter()
 
     @property
     def running(self) -> int:
-        """Executions at work."""
+        """Number of executions that run now, of all tenants."""
         return self._running.total()
 
-    def standing(self, tenant: str) -> tuple[int, int]:
-        """How many executions of ``tenant`` run, and how many wait."""
+    def count_running_and_waiting(self, tenant: str) -> tuple[int, int]:
+        """Returns how many executions of ``tenant`` run, and how many wait."""
         return self._running[tenant], len(self._queues.get(tenant, ()))
 
-    def enter(self, tenant: str) -> Ticket:
-        """Queue up; to be used with ``turn``.
+    def enter(self, tenant: str) -> LaneTicket:
+        """Puts one execution into the queue of ``tenant``; the returned ticket holds its place in the queue.
 
         Raises:
-            Busy: too many of this tenant wait already.
+            Busy: too many executions of this tenant wait already.
         """
-        running, waiting = self.standing(tenant)
+        running, waiting = self.count_running_and_waiting(tenant)
         if waiting >= self._rules.waiting and (running >= self._rules.per_tenant or self.running >= self._rules.places):
             raise Busy(
-                f"{waiting:,} executions of yours wait already: send less at once",
+                f"{waiting:,} of your executions are waiting already: send fewer at once",
                 limit="serve.waiting", value=self._rules.waiting, retry_after=1.0 + waiting / 100,
             )  # fmt: skip
-        ticket = Ticket(tenant)
+        ticket = LaneTicket(tenant)
         self._queues.setdefault(tenant, deque()).append(ticket)
-        self._grant()
+        self._grant_places()
         return ticket
 
     @asynccontextmanager
-    async def turn(self, ticket: Ticket, *, for_ever: bool = False) -> AsyncGenerator[None]:
-        """Wait for the ticket's turn, ``for_ever`` if it was promised to come, and hold the place.
+    async def hold_place(self, ticket: LaneTicket, *, is_promised: bool = False) -> AsyncGenerator[None]:
+        """Waits for the ticket's turn and holds its place while the context is open.
+
+        The wait has no time limit if ``is_promised``: the client was told that this execution will take place.
 
         Raises:
             Busy: the turn did not come in time.
         """
         try:
-            await (ticket.granted if for_ever else self._wait(ticket))
+            await (ticket.granted if is_promised else self._wait_for_grant(ticket))
             yield
         finally:
             self.leave(ticket)
 
-    def leave(self, ticket: Ticket) -> None:
-        """Give up the ticket, wherever it is; for those that may never come to their ``turn``. Once more does nothing."""
+    def leave(self, ticket: LaneTicket) -> None:
+        """Gives up the ticket, whether it waits or runs. Needed for an execution that may end before its turn; a second call
+        does nothing."""
         if not ticket.is_over:
             ticket.is_over = True
-            self._free(ticket)
+            self._free_place(ticket)
 
     @asynccontextmanager
-    async def away(self, ticket: Ticket) -> AsyncGenerator[None]:
-        """Give the place of ``ticket`` to others while a person thinks, and wait for it again afterwards.
+    async def lend_place(self, ticket: LaneTicket) -> AsyncGenerator[None]:
+        """Gives the place of ``ticket`` to other executions while a person is asked, then waits for a place again.
 
-        Whose turn does not come in time goes on without: the answer of a person is not thrown away for it.
+        If no place becomes free in time, the execution continues without one, so that the person's answer is not lost.
         """
-        self._free(ticket)
+        self._free_place(ticket)
         ticket.granted = asyncio.get_running_loop().create_future()
         yield
         self._queues.setdefault(ticket.tenant, deque()).append(ticket)
-        self._grant()
+        self._grant_places()
         try:
-            await self._wait(ticket)
+            await self._wait_for_grant(ticket)
         except Busy:
-            self._free(ticket)
+            self._free_place(ticket)
 
-    async def _wait(self, ticket: Ticket) -> None:
+    async def _wait_for_grant(self, ticket: LaneTicket) -> None:
         if ticket.granted.done():
             return
         try:
@@ -111,48 +114,51 @@ class Lanes:
         except TimeoutError:
             seconds = self._rules.seconds
             raise Busy(
-                f"no place was free for {seconds:g} seconds", limit="serve.waiting_seconds", value=seconds, retry_after=5.0
+                f"no place to run became free within {seconds:g} seconds",
+                limit="serve.waiting_seconds",
+                value=seconds,
+                retry_after=5.0,
             ) from None
 
-    def _free(self, ticket: Ticket) -> None:
+    def _free_place(self, ticket: LaneTicket) -> None:
         if ticket.granted.done() and not ticket.granted.cancelled():
             self._running[ticket.tenant] -= 1
             if not self._running[ticket.tenant]:
                 del self._running[ticket.tenant]
         elif ticket in self._queues.get(ticket.tenant, ()):
             self._queues[ticket.tenant].remove(ticket)
-        self._grant()
+        self._grant_places()
 
-    def _grant(self) -> None:
-        while self.running < self._rules.places and (ticket := self._next()) is not None:
+    def _grant_places(self) -> None:
+        while self.running < self._rules.places and (ticket := self._take_next_ticket()) is not None:
             if not ticket.granted.done():
                 self._running[ticket.tenant] += 1
                 ticket.granted.set_result(None)
 
-    def _next(self) -> Ticket | None:
+    def _take_next_ticket(self) -> LaneTicket | None:
         for tenant in list(self._queues):
             queue = self._queues[tenant]
             if not queue:
                 del self._queues[tenant]
             elif self._running[tenant] < self._rules.per_tenant:
-                # Whoever was served goes to the end of the line of tenants.
+                # The tenant that was just served moves to the end of the order of tenants.
                 self._queues[tenant] = self._queues.pop(tenant)
                 return queue.popleft()
         return None
 
 
-class Rates:
-    """Requests of a tenant in a minute, as a bucket that refills steadily. 0 is no limit."""
+class RequestRates:
+    """Limits the requests of each tenant per minute with a token bucket that refills steadily. 0 means no limit."""
 
     def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._most, self._clock = float(per_minute), clock
         self._buckets: dict[str, tuple[float, float]] = {}
 
-    def take(self, tenant: str) -> None:
-        """Count one request.
+    def count_request(self, tenant: str) -> None:
+        """Counts one request of ``tenant``.
 
         Raises:
-            Busy: too many; says when the next one is welcome.
+            Busy: there were too many; the error says when the next one is accepted.
         """
         if not self._most:
             return
@@ -165,5 +171,5 @@ class Rates:
             del self._buckets[next(iter(self._buckets))]
         if not taken:
             wait = (1 - left) * 60 / self._most
-            text = f"more than {self._most:,.0f} requests in a minute: send less"
+            text = f"more than {self._most:,.0f} requests in a minute: send fewer"
             raise Busy(text, limit="serve.requests_per_minute", value=self._most, retry_after=wait)

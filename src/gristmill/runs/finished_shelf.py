@@ -1,65 +1,67 @@
-"""What has ended is kept for a while: so long, so many and so much of each tenant, and no more than so much of all."""
+"""Keeps finished runs for a while, within limits of time, count and bytes per tenant and of bytes for all tenants."""
 
 from collections import Counter, deque
 from collections.abc import Callable
 from typing import Protocol
 
-from gristmill.values import dataclass
+from msgspec import Struct
 
-ALL = 4
-"""How many tenants may have all that one may have before the oldest of anybody goes."""
+from gristmill.model import Identity
+
+FULL_TENANTS = 4
+"""All tenants together may keep the bytes of this many full tenants; beyond that the oldest run of any tenant is removed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShelfRules:
-    """What is kept of one tenant, and for how long."""
+class ShelfRules(Struct, frozen=True, kw_only=True):
+    """Limits of what is kept of one tenant: for how many ``seconds``, how many runs (``most``), and how many ``bytes``."""
 
     seconds: float
     most: int
     bytes: int
 
 
-class Ended(Protocol):
-    """What lies there."""
+class FinishedRun(Protocol):
+    """A run that can be kept: its owner, when it ended, and its size."""
 
-    tenant: str
+    identity: Identity
     ended: float | None
 
     @property
     def size(self) -> int:
-        """Bytes of it that are kept."""
+        """Bytes that keeping this run takes."""
         ...
 
 
-class Shelf:
-    """Ended runs, in the order of their ends. ``gone`` is told of each that is given up."""
+class FinishedShelf:
+    """Finished runs in the order in which they ended. ``on_removed`` is called with each run that is removed."""
 
-    def __init__(self, rules: ShelfRules, gone: Callable[[Ended], None]) -> None:
-        self._rules, self._gone = rules, gone
-        self._all: dict[Ended, int] = {}
-        self._of: dict[str, deque[Ended]] = {}
+    def __init__(self, rules: ShelfRules, on_removed: Callable[[FinishedRun], None]) -> None:
+        self._rules, self._on_removed = rules, on_removed
+        self._sizes: dict[FinishedRun, int] = {}
+        self._by_tenant: dict[str, deque[FinishedRun]] = {}
         self._bytes: Counter[str] = Counter()
 
-    def put(self, run: Ended) -> None:
-        """Keep one that has just ended; older ones of its tenant may go for it."""
-        mine = self._of.setdefault(run.tenant, deque())
-        self._all[run] = size = run.size
-        self._bytes[run.tenant] += size
+    def put(self, run: FinishedRun) -> None:
+        """Keeps a run that has just ended; older runs may be removed to make room for it."""
+        mine = self._by_tenant.setdefault(tenant := run.identity.tenant, deque())
+        self._sizes[run] = size = run.size
+        self._bytes[tenant] += size
         mine.append(run)
-        while len(mine) > self._rules.most or (len(mine) > 1 and self._bytes[run.tenant] > self._rules.bytes):
+        while len(mine) > self._rules.most or (len(mine) > 1 and self._bytes[tenant] > self._rules.bytes):
             self._remove(mine[0])
-        while len(self._all) > 1 and self._bytes.total() > ALL * self._rules.bytes:
-            self._remove(next(iter(self._all)))
+        while len(self._sizes) > 1 and self._bytes.total() > FULL_TENANTS * self._rules.bytes:
+            self._remove(next(iter(self._sizes)))
 
     def expire(self, now: float) -> None:
-        """Give up what has lain there for too long."""
-        while self._all and now - ((oldest := next(iter(self._all))).ended or 0) > self._rules.seconds:
+        """Removes the runs that were kept for longer than the rules allow."""
+        while self._sizes and now - ((oldest := next(iter(self._sizes))).ended or 0) > self._rules.seconds:
             self._remove(oldest)
 
-    def _remove(self, run: Ended) -> None:
-        mine = self._of[run.tenant]
-        mine.remove(run)  # the first, but where one of a tenant who has few makes room for all
-        self._bytes[run.tenant] -= self._all.pop(run)
+    def _remove(self, run: FinishedRun) -> None:
+        tenant = run.identity.tenant
+        mine = self._by_tenant[tenant]
+        mine.remove(run)  # usually the first; another only when the limit of all tenants removes it
+        self._bytes[tenant] -= self._sizes.pop(run)
         if not mine:
-            del self._of[run.tenant], self._bytes[run.tenant]
-        self._gone(run)
+            del self._by_tenant[tenant], self._bytes[tenant]
+        self._on_removed(run)

@@ -1,1 +1,1 @@
-"""The hall: the only place that knows the rooms."""
+"""The hall: the only package that knows all rooms."""

@@ -1,48 +1,57 @@
-"""Config becomes opened rooms: the one composition root."""
+"""Opens all rooms from a configuration: the one composition root."""
 
+import asyncio
 import time
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager, nullcontext
-from dataclasses import replace
+from collections.abc import AsyncGenerator, Coroutine, Mapping
+from contextlib import asynccontextmanager
 from functools import partial
+from typing import Any
 
-from gristmill.catalog.types.schema_checker import Checker
+from msgspec.structs import replace
+
+from gristmill.catalog.types.schema_checker import SchemaChecker
 from gristmill.config.tree import Config
-from gristmill.events import Emit, ignore
+from gristmill.events import Emit, ignore_event
+from gristmill.guard.mask.clean_errors import CleanErrors
 from gristmill.guard.policy.policy import Policy
-from gristmill.guard.quota.quota_layer import Quota
+from gristmill.guard.quota.quota_layer import QuotaLayer
 from gristmill.ledger.anomalies import Anomalies
-from gristmill.ledger.audit.security_notices import Notices
-from gristmill.ledger.metrics import Metrics, NoMetrics
+from gristmill.ledger.audit.security_notices import SecurityNotices
+from gristmill.ledger.metrics import NoMetrics
 from gristmill.ledger.tokens.savings import SURFACE_TOKENS
 from gristmill.ledger.trace import NoTraces, open_traces
-from gristmill.runtime.calls.answer_discovery import SERVER as RESERVED
+from gristmill.runtime.calls.answer_discovery import RESERVED_SERVER as RESERVED
 from gristmill.runtime.calls.answer_discovery import AnswerDiscovery
 from gristmill.runtime.calls.answer_session import AnswerSession
 from gristmill.runtime.calls.broker import Broker
-from gristmill.runtime.calls.mask_and_flow_layers import Shields
-from gristmill.runtime.calls.reuse_answers import Cache
-from gristmill.runtime.execution.check_code import Checks
-from gristmill.runtime.execution.execution_state import Run
-from gristmill.runtime.execution.intake import Desk
-from gristmill.runtime.execution.plan_differences import Differences
+from gristmill.runtime.calls.mask_and_flow_layers import MaskAndFlowLayers
+from gristmill.runtime.calls.recorded_names import build_name_tool
+from gristmill.runtime.calls.reuse_answers import AnswerCache
+from gristmill.runtime.execution.check_code import CodeChecks
+from gristmill.runtime.execution.content_masks import ContentMasks
+from gristmill.runtime.execution.execution_state import ExecutionState
+from gristmill.runtime.execution.intake import Intake
+from gristmill.runtime.execution.plan_differences import PlanDifferences
 from gristmill.runtime.execution.present_report import Presenter, Save
-from gristmill.runtime.open.open_durable import Durable, open_durable
+from gristmill.runtime.open.ended_sessions import EndedSessions
+from gristmill.runtime.open.open_durable import DurableStores, open_durable_stores
 from gristmill.runtime.open.open_sandboxes import OpenSandboxes, open_sandboxes
-from gristmill.runtime.open.open_servers import by_server, known_tools, open_discovery, open_library, open_servers
-from gristmill.runtime.open.session_stores import Keeping
-from gristmill.runtime.recording.record_searches import Searches
+from gristmill.runtime.open.open_servers import build_tool_layers, group_by_server, open_discovery, open_library, open_servers
+from gristmill.runtime.open.own_folders import list_own_folders
+from gristmill.runtime.open.session_stores import SessionStores
+from gristmill.runtime.recording.record_searches import SearchRecorder
 from gristmill.runtime.recording.recorder import Recorder
-from gristmill.runtime.recording.token_accounts import Accounts
+from gristmill.runtime.recording.token_accounts import TokenAccounts
 from gristmill.runtime.rooms import Rooms
 from gristmill.runtime.tools.discovery import Discovery
-from gristmill.runtime.tools.tool_library import Library
+from gristmill.runtime.tools.tool_library import ToolLibrary
 from gristmill.sandbox.base import Pool
-from gristmill.sandbox.managed_packages import site_of
-from gristmill.sandbox.pool.kept_interpreters import Kept
-from gristmill.store.serving_processes import Instances
+from gristmill.sandbox.managed_packages import find_packages_folder
+from gristmill.sandbox.pool.kept_interpreters import KeptInterpreters
+from gristmill.store.serving_processes import ServingProcesses
+from gristmill.store.store_identity import read_store_id
 from gristmill.upstream.base import Ask, Upstreams
-from gristmill.upstream.execution_callers import Callers
+from gristmill.upstream.execution_callers import ExecutionCallers
 from gristmill.upstream.python_functions import Function
 
 __all__ = ["open_discovery", "open_rooms"]
@@ -54,84 +63,131 @@ async def open_rooms(
     tools: Mapping[str, Function],
     sandboxes: OpenSandboxes = open_sandboxes,
     *,
-    emit: Emit = ignore,
+    emit: Emit = ignore_event,
     ask: Ask | None = None,
     serving: bool = False,
 ) -> AsyncGenerator[Rooms]:
-    """Open every room, and close them in the opposite order; ``sandboxes`` puts others in place of ours.
+    """Opens every room, and closes them in the opposite order; ``sandboxes`` opens other sandboxes in place of ours.
 
-    A runtime that is ``serving`` others counts for them, and answers only when the record of what it did is kept.
+    A runtime that is ``serving`` others counts metrics for them, and answers only when the record of what it did is stored.
 
     Raises:
-        SandboxUnavailable: the configured isolation cannot be had; nothing was started.
+        SandboxUnavailable: the configured isolation is not available; nothing was started.
         ConfigError: a package that code may import is not installed.
-        StoreUnavailable: what must be kept cannot be.
+        StoreUnavailable: the store cannot be opened or written.
     """
-    # Looking at every definition costs something: a gateway that stays does it, a single run does not.
-    notices = Notices(time.time)
-    callers = Callers(emit, ask, notices if serving else ignore)
+    # Scanning every definition takes time: a gateway that keeps running does it, a single run does not.
+    notices = SecurityNotices(time.time)
+    callers = ExecutionCallers(emit, ask, notices if serving else ignore_event)
     async with (
         open_servers(config, tools, callers) as upstreams,
         open_library(config, upstreams, callers) as library,
-        open_durable(config) as durable,
+        open_durable_stores(config) as durable,
         sandboxes(config) as (pool, kept),
     ):
-        rooms = _rooms(config, frozenset(by_server(tools)), upstreams, library, durable, pool, kept, serving=serving)
-        notices.open(rooms.recorder.noticed)
+        rooms = _build_rooms(config, frozenset(group_by_server(tools)), upstreams, library, durable, pool, kept, serving=serving)
+        notices.start_recording(rooms.recorder.record_security)
         try:
-            async with rooms.instances.seen() if serving else nullcontext():
+            async with rooms.serving_processes.announce(), _keep_running(rooms.ended_sessions.run_forever()):
                 yield replace(rooms, callers=callers)
         finally:
-            await rooms.recorder.accounts.settled()
+            await rooms.recorder.accounts.wait_until_counted()
 
 
-def _rooms(
-    config: Config, trusted: frozenset[str], upstreams: Upstreams, library: Library, durable: Durable, pool: Pool, kept: Kept,
-    *, serving: bool,
+@asynccontextmanager
+async def _keep_running(work: Coroutine[Any, Any, None]) -> AsyncGenerator[None]:
+    """Runs ``work`` in the background while the block runs."""
+    task = asyncio.create_task(work)
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+def _build_rooms(
+    config: Config, trusted: frozenset[str], upstreams: Upstreams, library: ToolLibrary, durable: DurableStores, pool: Pool,
+    kept: KeptInterpreters, *, serving: bool,
 ) -> Rooms:  # fmt: skip
-    keeping, policy, shields = durable.keeping, Policy.of(config.policy), Shields(config, durable.keeping.sources)
-    discovery = Discovery(upstreams, library)
-    session = AnswerSession(keeping, library.find, lambda call: call.tenant)
-    desk = Desk(
+    stores, policy, mask_and_flow = (
+        durable.session_stores,
+        Policy.from_config(config.policy),
+        MaskAndFlowLayers(config, durable.session_stores.seen_servers, durable.session_stores.workspaces),
+    )
+    discovery, processes = (
+        Discovery(upstreams, library),
+        ServingProcesses(durable.store, durable.session_stores.clock_guard.estimate),
+    )
+    session = AnswerSession(stores, library.find)
+    intake = Intake(
         store=durable.store, journal=durable.journal, approvals=durable.approvals, redactors=durable.redactors, policy=policy,
-        sessions=keeping.sessions, ended=partial(_end, kept, shields),
+        sessions=stores.sessions,
     )  # fmt: skip
-    accounts = Accounts(durable.spent, lambda: library.catalog, SURFACE_TOKENS)
-    searches = Searches(audit=durable.audit, accounts=accounts, redactors=durable.redactors, clock=time.time)
+    accounts = TokenAccounts(durable.spent, lambda: library.catalog, SURFACE_TOKENS)
+    searches = SearchRecorder(audit=durable.audit, accounts=accounts, redactors=durable.redactors, clock=time.time)
     sizes = {"warm": config.sandbox.warm, "concurrency": config.sandbox.concurrency}
     servers = (*(upstream.name for upstream in upstreams), RESERVED)
-    metrics = Metrics(pool.states, sizes, servers) if serving and config.records.metrics else NoMetrics()
-    durable.decided.listeners.append(lambda approval: metrics.approved(approval.standing))
+    metrics = NoMetrics()
+    if serving and config.records.metrics:
+        from gristmill.ledger.prometheus_metrics import Metrics  # a single run counts nothing
+
+        metrics = Metrics(pool.states, sizes, servers, stores.clock_guard.may_expire)
+    durable.decision_listeners.listeners.append(lambda approval: metrics.count_approval(approval.standing))
     broker = Broker(
         upstreams=upstreams, library=library, session=session,
-        discovery=AnswerDiscovery(discovery, session.skills_of, searches.by_code),
-        policy=policy, quota=Quota(config.quota, time.monotonic), journal=durable.journal, checker=Checker(),
-        cache=Cache(tell=lambda hit: metrics.cached(hit=hit)), trusted=trusted, note=desk.note, masks=shields.masks,
-        flows=shields.flows, known=known_tools(config, upstreams, library),
+        discovery=AnswerDiscovery(discovery, session.find_skills, searches.record_code_search),
+        policy=policy, quota=QuotaLayer(config.quota, time.monotonic), journal=durable.journal, checker=SchemaChecker(),
+        cache=AnswerCache(on_read=lambda hit: metrics.count_cache_request(hit=hit)), trusted=trusted,
+        note_run=intake.note_run, make_mask_layer=mask_and_flow.make_mask_layer, make_media_layer=mask_and_flow.make_media_layer,
+        make_flow_layer=mask_and_flow.make_flow_layer, make_label_layer=mask_and_flow.make_label_layer,
+        tool_layers=build_tool_layers(config, library),
+        clean_errors=CleanErrors(durable.credentials, list_own_folders(config.state_dir)),
     )  # fmt: skip
-    site = site_of(config.sandbox.venv, config.sandbox.packages, config.state_dir)
+    site = find_packages_folder(config.sandbox.venv, config.sandbox.packages, config.state_dir)
+    name_tool = build_name_tool(library.find_key)
     return Rooms(
-        config=config, pool=pool, kept=kept, keeping=keeping, upstreams=upstreams, library=library, discovery=discovery,
-        broker=broker, desk=desk, checks=Checks(library, upstreams, keeping.workspaces, site, config.guard),
-        spent=durable.spent, shields=shields, searches=searches, instances=Instances(durable.store),
-        present=Presenter(config=config.shaping, place=partial(_place, keeping, shields), masks=config.mask.mode != "off"),
+        config=config, pool=pool, interpreters=kept, session_stores=stores, upstreams=upstreams, library=library,
+        discovery=discovery,
+        broker=broker, intake=intake, check_code=CodeChecks(library, upstreams, stores.workspaces, site, config.guard),
+        spent=durable.spent, mask_and_flow=mask_and_flow, search_recorder=searches,
+        content_masks=ContentMasks(redactors=durable.redactors, config=config.mask),
+        serving_processes=processes, ended_sessions=_build_ended_sessions(config, durable, processes, kept, mask_and_flow),
+        presenter=Presenter(
+            config=config.shaping, masks=config.mask.mode != "off",
+            place=partial(_open_save_place, stores, mask_and_flow, config.sessions.results_hours),
+        ),
         recorder=Recorder(
-            audit=durable.audit, note=desk.note, accounts=accounts, outcomes=durable.outcomes,
+            audit=durable.audit, note_run=intake.note_run, accounts=accounts, outcomes=durable.outcomes,
+            name_tool=name_tool,
             metrics=metrics, anomalies=Anomalies(), traces=open_traces() if config.records.traces else NoTraces(), wait=serving,
         ),
-        differences=Differences(upstreams=upstreams, library=library, decide=broker.decide),
+        plan_differences=PlanDifferences(upstreams=upstreams, library=library, decide=broker.decide),
     )  # fmt: skip
 
 
-async def _end(kept: Kept, shields: Shields, space: str) -> None:
-    """A session was ended, maybe by another process: what is kept of it here goes."""
-    await kept.drop(space)
-    shields.forget(space)
+def _build_ended_sessions(
+    config: Config, durable: DurableStores, processes: ServingProcesses, kept: KeptInterpreters, mask_and_flow: MaskAndFlowLayers
+) -> EndedSessions:
+    async def drop_session(space: str) -> None:
+        await kept.drop(space)
+        mask_and_flow.forget_session(space)
+        durable.redactors.forget_session(space)
+
+    stores = durable.session_stores
+    return EndedSessions(
+        sessions=stores.sessions, endings=stores.endings, processes=processes, workspaces=stores.workspaces,
+        list_kept=lambda: kept.names, drop_session=drop_session, read_store_id=partial(read_store_id, durable.store),
+        state_dir=config.state_dir,
+    )  # fmt: skip
 
 
-async def _place(keeping: Keeping, shields: Shields, run: Run, session: str) -> Save:
-    """Where a run leaves what is too much to go back: the files of its session, or of one named after it."""
+async def _open_save_place(
+    stores: SessionStores, mask_and_flow: MaskAndFlowLayers, results_hours: float, run: ExecutionState, session: str
+) -> Save:
+    """Returns how a run saves what is too long for its answer: in the files of its session, or of one named after the run."""
     execution = run.execution
-    files = keeping.files(await keeping.sessions.open(session, execution.tenant, execution.caller))
-    await shields.inherit(run, session)
+    life = results_hours * 3_600 if run.space is None else None
+    opened = await stores.sessions.open(session, identity=execution.identity, life=life)
+    files = stores.files(opened)
+    await mask_and_flow.pass_on_seen(run, opened.key)
     return lambda path, content: files.write(path, content).path

@@ -1,76 +1,93 @@
-"""The facade: open a runtime, find tools and execute code in it, close it."""
+"""The facade: opens a runtime, finds tools, executes code, and closes the runtime."""
 
-# Annotations stay text, and what a method needs is imported by it: the hall is large, and `open` starts the sandbox before it
-# loads the rest, so that both happen at the same time.
+# Annotations stay text, and four methods import what they need: the configuration and most of the hall are imported while the
+# processes of the sandbox start, so that both happen at the same time.
 from __future__ import annotations
 
+import asyncio
 import uuid
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from gristmill.catalog.search.search_hits import BUDGET_TOKENS
 from gristmill.errors import ConfigError, Error, Refused, UnknownSession
-from gristmill.events import Emit, ignore
-from gristmill.loading import loading
-from gristmill.model import Execution, Limits
+from gristmill.events import Emit, ignore_event
+from gristmill.model import LOCAL, Execution, Limits
+from gristmill.runtime.calls.learn_from_calls import OUTSIDE
+from gristmill.runtime.choose_identity import choose_identity
+from gristmill.runtime.execution.direct_call import DirectCall
+from gristmill.runtime.execution.given_options import check_limits, check_options, choose_budget
+from gristmill.runtime.execution.given_values import check_given_values
+from gristmill.runtime.open.readiness import ReadinessProbe, ReadinessProblem
+from gristmill.runtime.open.state_folders import check_state_folder
+from gristmill.sandbox.pool.keeper_process import Keeper
+from gristmill.session.session_register import read_generation
+from gristmill.session.skills.skill import SkillScope
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from gristmill.catalog.pins.pinned_definitions import Change
-    from gristmill.catalog.pins.scan_definitions import Finding
+    from gristmill.catalog.pins.pinned_definitions import DefinitionChange
+    from gristmill.catalog.pins.scan_definitions import DefinitionFinding
     from gristmill.catalog.search.search_hits import DetailLevel, ServerSummary
     from gristmill.config.tree import Config
     from gristmill.guard.policy.approvals import Approvals
     from gristmill.ledger.audit.audit import Audit
     from gristmill.ledger.metrics import NoMetrics
     from gristmill.ledger.trace import NoTraces
-    from gristmill.model import Budget, Isolation, Json, Outcome, Strategy, Tool
+    from gristmill.model import Budget, Identity, Isolation, Json, Outcome, Strategy, Tool
+    from gristmill.runtime.execution.accepted_executions import Check
+    from gristmill.runtime.execution.content_masks import ContentMasks
     from gristmill.runtime.execution.execute import Approve
-    from gristmill.runtime.open.session_stores import Keeping
+    from gristmill.runtime.open.session_stores import SessionStores
     from gristmill.runtime.recording.read_stats import Stats
     from gristmill.runtime.rooms import Rooms
-    from gristmill.runtime.tools.discovery import Described, Found, Language, ServerRow
+    from gristmill.runtime.tools.discovery import DescribedTools, Language, SearchAnswer, ServerRow
     from gristmill.upstream.base import Ask
     from gristmill.upstream.python_functions import Function
 
 __all__ = ["Runtime", "Session"]
 
 
+FIRST_LISTING_SECONDS = 20.0
+"""How long the first search waits for servers whose tools were never listed before."""
+
+
 class Session:
-    """A name whose interpreter and files live on between executions."""
+    """A named session, whose interpreter and files live on between executions."""
 
     def __init__(self, runtime: Runtime, name: str) -> None:
         self._runtime = runtime
         self.name = name
 
     async def execute(self, code: str, **options: Any) -> Outcome:
-        """As ``Runtime.execute``, in this session."""
+        """Executes code in this session; see ``Runtime.execute``."""
         return await self._runtime.execute(code, session=self.name, **options)
 
     async def fork(self, name: str | None = None) -> Session:
-        """Branch the live interpreter; both continue independently and share the session's files.
+        """Branches the live interpreter; both continue independently and share the session's files.
 
         Raises:
-            UnknownSession: there is no live interpreter; run something first.
+            UnknownSession: there is no live interpreter; run some code first.
         """
-        branch = name or f"{self.name}-{uuid.uuid4().hex[:8]}"
+        branch = name or f"{self.name}-{uuid.uuid4().hex[:16]}"
         await self._runtime.fork_session(self.name, branch)
         return Session(self._runtime, branch)
 
     async def drop(self) -> None:
-        """End the interpreter; the files stay."""
+        """Ends the interpreter; the files stay."""
         await self._runtime.drop_session(self.name)
 
 
 class Runtime:
-    """An open gateway. Bound to the event loop it was opened in."""
+    """An open gateway, bound to the event loop it was opened in."""
 
     def __init__(self, rooms: Rooms) -> None:
         self._rooms = rooms
-        self._allowed = rooms.config.sandbox.limits.values()
+        self._allowed_limits = rooms.config.sandbox.limits.to_limits()
+        self._readiness = ReadinessProbe(rooms.pool, rooms.serving_processes, rooms.config.state_dir)
 
     @staticmethod
     @asynccontextmanager
@@ -78,49 +95,50 @@ class Runtime:
         config: Config | str | Path | None = None,
         *,
         tools: Mapping[str, Function] | None = None,
-        emit: Emit = ignore,
+        emit: Emit = ignore_event,
         ask: Ask | None = None,
         serving: bool = False,
     ) -> AsyncGenerator[Runtime]:
-        """Open what ``config`` (a value, a file, or ``gristmill.toml`` here) asks for; ``tools`` adds Python functions.
+        """Opens a runtime by ``config`` (a value, a file, or ``gristmill.toml`` here); ``tools`` adds Python functions.
 
-        ``emit`` hears of servers and of changed or suspicious tools, and of the calls of every execution. ``ask`` answers when a
-        server asks something in the middle of a call; without it servers are told that nobody can be asked. A runtime that is
-        ``serving`` others counts metrics, and answers only when the record of what it did is kept.
+        ``emit`` receives events about servers, about changed or suspicious tools, and about the calls of every execution. ``ask``
+        answers when a server asks a question during a call; without it servers are told that nothing can be asked. A runtime that
+        is ``serving`` others counts metrics, and answers only when the record of what it did is stored.
 
         Raises:
-            ConfigError: the configuration cannot be used.
-            SandboxUnavailable: the promised isolation cannot be had; nothing was started.
+            ConfigError: the configuration cannot be used, or the state folder cannot be written.
+            SandboxUnavailable: the configured isolation is not available; nothing was started.
         """
-        from gristmill.sandbox.pool.keeper_process import Keeper
-
         with Keeper() as keeper:
-            with loading():  # all this while the keeper, then the template start beside us
-                from gristmill.config.tree import Config, load_config
-                from gristmill.runtime.open.open_sandboxes import starting
+            # Imported while the keeper's interpreter starts.
+            from gristmill.config.tree import Config, load_config
+            from gristmill.runtime.open.open_sandboxes import start_sandboxes
 
             settings = config if isinstance(config, Config) else load_config(config)
-            async with starting(settings, keeper) as sandboxes:
-                with loading():
-                    from gristmill.runtime.build import open_rooms
+            check_state_folder(settings.state_dir)
+            async with start_sandboxes(settings, keeper) as sandboxes:
+                from gristmill.runtime.build import open_rooms  # while the template process starts
 
                 async with open_rooms(settings, tools or {}, sandboxes, emit=emit, ask=ask, serving=serving) as rooms:
                     yield Runtime(rooms)
 
     @property
     def config(self) -> Config:
-        """What it was opened with."""
+        """Returns the configuration that the runtime was opened with."""
         return self._rooms.config
 
-    async def problem(self) -> str | None:
-        """Why executions cannot be taken now: no sandbox can be had, or the store does not answer. None when they can."""
-        from gristmill.runtime.open.readiness import problem_of
+    async def readiness_problem(self) -> str | None:
+        """Returns why executions cannot run now; None when they can."""
+        problem = await self.find_readiness_problem()
+        return None if problem is None else problem.message
 
-        return await problem_of(self._rooms)
+    async def find_readiness_problem(self) -> ReadinessProblem | None:
+        """Returns which part executions lack (a sandbox, the store, room on the disk, descriptors); None when they can run."""
+        return await self._readiness.find_problem()
 
     @property
     def isolation(self) -> Isolation:
-        """The level in force."""
+        """Returns the isolation level in force."""
         return self._rooms.pool.isolation
 
     async def execute(
@@ -131,47 +149,51 @@ class Runtime:
         limits: Mapping[str, Any] | Limits | None = None,
         context: Mapping[str, Json] | None = None,
         resume: str | None = None,
-        budget: Budget | None = None,
+        budget: Budget | int | None = None,
         strategy: Strategy | None = None,
-        caller: str = "local",
-        tenant: str = "local",
+        identity: Identity | None = None,
+        caller: str | None = None,
+        tenant: str | None = None,
         approve: Approve | None = None,
-        emit: Emit = ignore,
+        emit: Emit = ignore_event,
         execution_id: str | None = None,
         ask: Ask | None = None,
         promised: bool = False,
     ) -> Outcome:
-        """Execute ``code``; whatever it does comes back as an outcome.
+        """Executes ``code`` and returns an outcome, whether the code succeeds or fails.
 
-        ``limits`` may ask for less than the configuration allows, never for more. ``resume`` takes up an earlier execution:
-        calls that succeeded in it are answered from its journal; without ``code`` its own is run again. ``approve`` is shown
-        the plan when calls need approval; without it the outcome is ``awaiting_approval`` and carries the plan. ``emit`` hears
-        output and calls as they happen. ``ask`` answers the questions of servers about this execution's calls; the runtime must
-        have been opened with one, too. The outcome of one that was ``promised`` is kept: see ``take_in`` and ``outcome``.
+        ``limits`` may ask for less than the configuration allows, never for more. ``budget`` says how many tokens go back; a
+        plain number limits the result. Options are checked before anything runs. ``resume`` continues an earlier execution:
+        calls that succeeded in it are answered from its journal; without ``code`` its own code is run again. ``approve`` is
+        shown the plan when calls need approval; without it the outcome is ``awaiting_approval`` and carries the plan. ``emit``
+        receives output and calls as they happen. ``ask`` answers the questions of servers about this execution's calls; the
+        runtime must have been opened with one, too. The outcome of a ``promised`` execution is stored: see ``accept_execution``
+        and ``outcome``.
 
         Raises:
             SandboxError: the sandbox, not the code, failed.
-            ConfigError: an unknown limit, or ``ask`` on a runtime that was opened without.
-            NotFound: nothing is kept of the execution to resume.
-            StoreUnavailable: what must be kept cannot be.
+            ConfigError: a limit or another option cannot be used, or ``ask`` was given to a runtime that was opened without one.
+            LimitExceeded: ``context`` is nested too deep, or holds too many values or too large an integer.
+            NotFound: no record of the execution to resume is kept.
+            Conflict: an early version recorded the execution to resume without its context, and no ``code`` was given.
+            StoreUnavailable: the store cannot be written.
         """
-        from gristmill.runtime.execution.execute import execute
-
+        check_given_values("context", context)
+        check_options(code=code, session=session, resume=resume, strategy=strategy, execution_id=execution_id)
         execution = Execution(
             id=execution_id or uuid.uuid4().hex,
             code=code or "",
             session=session,
-            limits=self._limits(limits),
+            limits=self._cap_limits(limits),
             context=dict(context or {}),
-            caller=caller,
-            tenant=tenant,
+            identity=choose_identity(identity, caller=caller, tenant=tenant),
             resume=resume,
-            budget=budget,
+            budget=choose_budget(budget),
             strategy=strategy,
             promised=promised,
         )
-        with self._rooms.callers.present(execution.id, emit, ask):
-            return await execute(self._rooms, execution, emit, approve)
+        with self._rooms.callers.attach_caller(execution.id, emit, ask):
+            return await self._execute(execution, emit, approve)
 
     async def call(
         self,
@@ -180,101 +202,129 @@ class Runtime:
         *,
         session: str | None = None,
         limits: Mapping[str, Any] | Limits | None = None,
-        budget: Budget | None = None,
-        caller: str = "local",
-        tenant: str = "local",
+        budget: Budget | int | None = None,
+        identity: Identity | None = None,
+        caller: str | None = None,
+        tenant: str | None = None,
         approve: Approve | None = None,
-        emit: Emit = ignore,
+        emit: Emit = ignore_event,
         execution_id: str | None = None,
         ask: Ask | None = None,
     ) -> Outcome:
-        """Call one tool (``server.tool``) without a sandbox, through the same rules, masks, journal and records as from code.
+        """Calls one tool (``server.tool``) without a sandbox, through the same rules, masks, journal and records as from code.
 
         Raises:
-            ConfigError: an unknown limit, or ``ask`` on a runtime that was opened without.
-            StoreUnavailable: what must be kept cannot be.
+            ConfigError: a limit or another option cannot be used, or ``ask`` was given to a runtime that was opened without one.
+            LimitExceeded: ``arguments`` are nested too deep, or hold too many values or too large an integer.
+            StoreUnavailable: the store cannot be written.
         """
-        from gristmill.runtime.execution.direct_call import OneCall
-        from gristmill.runtime.execution.execute import execute
-
-        one = OneCall(tool=tool, arguments=dict(arguments or {}))
+        check_given_values("arguments", arguments)
+        check_options(tool=tool, session=session, execution_id=execution_id)
+        direct = DirectCall(tool=tool, arguments=dict(arguments or {}))
         execution = Execution(
             id=execution_id or uuid.uuid4().hex,
-            code=one.program,
+            code=direct.program,
             session=session,
-            limits=self._limits(limits),
-            caller=caller,
-            tenant=tenant,
-            budget=budget,
+            limits=self._cap_limits(limits),
+            identity=choose_identity(identity, caller=caller, tenant=tenant),
+            budget=choose_budget(budget),
         )
-        with self._rooms.callers.present(execution.id, emit, ask):
-            return await execute(self._rooms, execution, emit, approve, one=one)
+        with self._rooms.callers.attach_caller(execution.id, emit, ask):
+            return await self._execute(execution, emit, approve, direct)
+
+    async def _execute(
+        self, execution: Execution, emit: Emit, approve: Approve | None, direct: DirectCall | None = None
+    ) -> Outcome:
+        from gristmill.runtime.execution.execute import execute  # loaded by `open` already
+
+        return await execute(self._rooms, execution, emit, approve, direct=direct)
 
     @property
     def can_ask(self) -> bool:
-        """Whether servers were told that somebody answers questions, so that an execution may bring its own ``ask``."""
+        """Returns whether servers were told that questions are answered, so that an execution may bring its own ``ask``."""
         return self._rooms.callers.ask is not None
 
-    async def take_in(self, execution: Execution, check: Callable[[], Awaitable[None]] | None = None) -> None:
-        """Put on record that ``execution`` will follow: should the process die, it can be resumed by its id.
+    async def accept_execution(
+        self, execution: Execution, check: Check | None = None, details: Mapping[str, Json] | None = None
+    ) -> None:
+        """Records that ``execution`` will follow, with ``details``: if the process dies, it can be resumed by its id.
 
-        ``check`` raises where it must not be run; of two processes that find nothing against it, one takes it in.
+        ``check`` raises where it must not be run; if two processes pass the check at the same time, one of them accepts it.
 
         Raises:
-            NotFound: it is to resume something of which nothing is kept.
-            Conflict: another process has just taken it in.
-            StoreUnavailable: it cannot be kept, so it must not be promised.
+            LimitExceeded: its context is nested too deep, or holds too many values or too large an integer.
+            NotFound: it resumes an execution of which no record is kept.
+            Conflict: another process has just accepted it.
+            StoreUnavailable: the record cannot be stored, so the execution must not be promised.
         """
-        from gristmill.runtime.execution.accepted_executions import promise
+        from gristmill.runtime.execution.accepted_executions import accept_execution  # loaded by `open` already
 
-        await promise(self._rooms, execution, check)
+        check_given_values("context", execution.context)
+        await accept_execution(self._rooms, execution, check, details)
+
+    async def store_outcome(self, outcome: Outcome, *, identity: Identity, promised: bool = True) -> None:
+        """Stores the outcome of an execution that ended with ``OutcomeNotStored``, and waits for its records.
+
+        Raises:
+            StoreUnavailable: the store still cannot be written.
+        """
+        execution = Execution(id=outcome.id, code="", identity=identity, promised=promised)
+        await self._rooms.recorder.store_outcome(outcome, execution)
 
     async def lives_elsewhere(self, instance: str | None) -> bool:
-        """Whether another process that serves from the same store lives, by the id that its promises carry."""
-        return await self._rooms.instances.lives_elsewhere(instance)
+        """Returns whether another process that serves from the same store is alive, by the id that its promises carry."""
+        return await self._rooms.serving_processes.lives_elsewhere(instance)
 
-    async def outcome(self, execution: str, *, caller: str = "local", tenant: str = "local") -> Outcome | None:
-        """What came of an execution that was promised to that caller, as long as it is kept."""
-        return await self._rooms.recorder.outcomes.find(execution, tenant=tenant, caller=caller)
+    async def outcome(
+        self, execution: str, *, identity: Identity | None = None, caller: str | None = None, tenant: str | None = None
+    ) -> Outcome | None:
+        """Returns the outcome of an execution that was promised to that caller, as long as it is kept."""
+        owner = choose_identity(identity, caller=caller, tenant=tenant)
+        return await self._rooms.recorder.outcomes.find(execution, identity=owner)
 
     @property
     def approvals(self) -> Approvals:
-        """The inbox: plans that wait for a person, and what was decided about them."""
-        return self._rooms.desk.approvals
+        """Returns the inbox: plans that wait for a person, and the decisions about them."""
+        return self._rooms.intake.approvals
 
     @property
     def audit(self) -> Audit:
-        """What happened, in a chain that shows every change."""
+        """Returns the audit: records of what happened, in a chain that shows every change."""
         return self._rooms.recorder.audit
 
     @property
     def traces(self) -> NoTraces:
-        """Spans, where they are made."""
+        """Returns the maker of OpenTelemetry spans; it makes none where tracing is off."""
         return self._rooms.recorder.traces
 
     @property
     def metrics(self) -> NoMetrics:
-        """What was counted, for Prometheus; nothing unless the runtime is serving."""
+        """Returns the metrics for Prometheus; nothing is counted unless the runtime is serving."""
         return self._rooms.recorder.metrics
 
     async def stats(
-        self, *, session: str | None = None, tenant: str = "local", since: float = 0.0, execution: str | None = None
+        self, *, session: str | None = None, tenant: str = LOCAL, since: float = 0.0, execution: str | None = None
     ) -> Stats:
-        """What was spent in tokens and what that saved, and what is advised upon it; or the account of one ``execution``.
+        """Returns what was spent in tokens, what that saved, and advice based on it; or the account of one ``execution``.
 
         Raises:
-            NotFound: nothing is kept of the execution.
+            NotFound: no record of the execution is kept.
         """
-        from gristmill.runtime.recording.read_stats import read_stats
+        await self._rooms.recorder.accounts.wait_until_counted()
+        await self._rooms.intake.store.flush()
+        from gristmill.runtime.recording.read_stats import read_stats  # loaded by `open` already
 
-        await self._rooms.recorder.accounts.settled()
-        await self._rooms.desk.store.flush()
         return await read_stats(self._rooms.spent, tenant=tenant, session=session, since=since, execution=execution)
 
     @property
-    def keeping(self) -> Keeping:
-        """Sessions, their files and values, and skills."""
-        return self._rooms.keeping
+    def session_stores(self) -> SessionStores:
+        """Returns the stores of sessions: their files and values, and skills."""
+        return self._rooms.session_stores
+
+    @property
+    def content_masks(self) -> ContentMasks:
+        """Returns what masks files and skills that leave their sessions towards a model or a person."""
+        return self._rooms.content_masks
 
     async def search(
         self,
@@ -285,150 +335,174 @@ class Runtime:
         server: str | None = None,
         budget_tokens: int = BUDGET_TOKENS,
         session: str | None = None,
-        caller: str = "local",
-        tenant: str = "local",
-    ) -> Found:
-        """The best tools for ``query``, from what is known now, as values and as text of at most ``budget_tokens``.
+        identity: Identity | None = None,
+        caller: str | None = None,
+        tenant: str | None = None,
+    ) -> SearchAnswer:
+        """Returns the best tools for ``query``, as values and as text of at most ``budget_tokens``.
 
-        ``session``, ``caller`` and ``tenant`` say who asks: the skills that they see are found too, and what the session calls
-        next rises for similar questions, if that is learned.
+        Right after opening it waits for the first listing of servers whose tools are not known yet, but not for long.
+
+        ``session`` and ``identity`` (or ``caller`` and ``tenant``) say who asks: the skills that they can see are found
+        too, and tools that the session calls next rank higher for similar questions, if the configuration allows learning.
 
         Raises:
-            NotFound: no such server; carries near names.
+            NotFound: there is no such server; the error carries near names.
         """
-        from gristmill.runtime.calls.learn_from_calls import OUTSIDE
-
+        who = choose_identity(identity, caller=caller, tenant=tenant)
+        await self.settled(FIRST_LISTING_SECONDS)
         found = await self._rooms.discovery.search(
             query, detail_level=detail_level, limit=limit, server=server, budget_tokens=budget_tokens,
-            skills=await self._skills(session, caller, tenant), who=OUTSIDE if session is None else f"session {session}",
+            skills=await self._find_skills(session, who), who=OUTSIDE if session is None else f"session {session}",
         )  # fmt: skip
-        await self._rooms.searches.asked(found, session=session, caller=caller, tenant=tenant)
+        await self._rooms.search_recorder.record_search(found, session=session, identity=who)
         return found
 
-    async def _skills(self, session: str | None, caller: str, tenant: str) -> tuple[Tool, ...]:
-        """The skills in sight of whoever asks; a session that has not begun or is another caller's has none."""
-        from gristmill.runtime.open.session_stores import Scope, skills_in_sight
-
-        keeping = self._rooms.keeping
-        mine = await keeping.sessions.list(tenant, caller) if session is not None else ()
-        handle = next((each.handle for each in mine if each.name == session), None)
-        return await skills_in_sight(keeping, Scope(tenant=tenant, caller=caller, session=handle))
+    async def _find_skills(self, session: str | None, identity: Identity) -> tuple[Tool, ...]:
+        """Returns the skills that the asker can see; a session that has not begun, or is another caller's, has none."""
+        stores = self._rooms.session_stores
+        try:
+            handle = (await stores.sessions.find_by_name(session, identity=identity)).handle if session is not None else None
+        except UnknownSession:
+            handle = None
+        found = await stores.list_skills_as_tools(SkillScope(identity=identity, session=handle))
+        return self._rooms.content_masks.mask_tools(found, identity)
 
     async def list_servers(self) -> tuple[ServerSummary, ...]:
-        """Every server and how many tools it has."""
+        """Returns every server and how many tools it has."""
         return self._rooms.discovery.list_servers()
 
     async def list_tools(self, server: str) -> tuple[Tool, ...]:
-        """The tools of one server.
+        """Returns the tools of one server.
 
         Raises:
-            NotFound: no such server; carries near names.
+            NotFound: there is no such server; the error carries near names.
         """
         return self._rooms.discovery.list_tools(server)
 
     async def modules(self) -> dict[str, tuple[str, ...]]:
-        """What code can import now: each server's module (``servers.<module>``) and its functions."""
+        """Returns what code can import now: each server's module (``servers.<module>``) and its functions."""
         return self._rooms.discovery.modules()
 
     async def describe(
-        self, keys: str | Sequence[str], *, language: Language = "python", session: str | None = None, caller: str = "local",
-        tenant: str = "local",
-    ) -> Described:  # fmt: skip
-        """The tools of these keys (``server.tool``) in full, as values and as source to read.
+        self, keys: str | Sequence[str], *, language: Language = "python", session: str | None = None,
+        identity: Identity | None = None, caller: str | None = None, tenant: str | None = None,
+    ) -> DescribedTools:  # fmt: skip
+        """Returns the tools with these keys (``server.tool``) in full, as values and as source to read.
 
         Raises:
-            UnknownTool: a key that nobody has; carries near names.
+            UnknownTool: no server has a tool with this key; the error carries near names.
         """
-        skills = await self._skills(session, caller, tenant)
+        skills = await self._find_skills(session, choose_identity(identity, caller=caller, tenant=tenant))
         return await self._rooms.discovery.describe(keys, language=language, skills=skills)
 
     async def servers(self) -> tuple[ServerRow, ...]:
-        """How each server is: its state, its tools, its last error, the tokens of its definitions."""
+        """Returns the status of each server: its state, its tools, its last error, the tokens of its definitions."""
         return await self._rooms.discovery.servers()
 
     async def definition_tokens(self) -> Mapping[str, int]:
-        """What a model would pay to have each tool's definition in context, by its key."""
+        """Returns the tokens that each tool's definition would cost in a model's context, by the tool's key."""
         return await self._rooms.discovery.definition_tokens()
 
-    async def changes(self) -> tuple[Change, ...]:
-        """The tools whose definition is not the one that was accepted, and what differs."""
+    async def changes(self) -> tuple[DefinitionChange, ...]:
+        """Returns the tools whose definition is not the accepted one, and what differs."""
         return await self._rooms.discovery.changes()
 
-    async def findings(self) -> tuple[Finding, ...]:
-        """What is suspicious in the definitions: hidden characters, talk of other servers' tools."""
+    async def findings(self) -> tuple[DefinitionFinding, ...]:
+        """Returns what is suspicious in the definitions: hidden characters, mentions of other servers' tools."""
         return await self._rooms.discovery.findings()
 
     async def accept(self, *, server: str | None = None, tool: str | None = None) -> tuple[str, ...]:
-        """Accept the definitions that have changed: all, those of one server, or one tool's; returns the keys.
+        """Accepts the definitions that have changed: all, those of one server, or one tool's; returns the keys.
 
         Raises:
-            NotFound: no such server or tool; carries near names.
+            NotFound: there is no such server or tool; the error carries near names.
         """
         return await self._rooms.discovery.accept(server=server, tool=tool)
 
     async def settled(self, seconds: float) -> None:
-        """Wait, no longer than ``seconds``, for the first listing of servers whose tools are not known yet."""
-        await self._rooms.discovery.settled(seconds)
+        """Waits, no longer than ``seconds``, for the first listing of servers whose tools are not known yet."""
+        await self._rooms.discovery.wait_until_listed(seconds)
 
     def session(self, name: str) -> Session:
-        """The session called ``name``; it begins with its first execution."""
+        """Returns the session called ``name``; it begins with its first execution."""
         return Session(self, name)
 
-    async def fork_session(self, session: str, branch: str, *, tenant: str = "local", caller: str = "local") -> None:
-        """Branch the live interpreter of ``session``; both continue independently and share the session's files.
+    async def fork_session(
+        self, session: str, branch: str, *, identity: Identity | None = None, caller: str | None = None, tenant: str | None = None
+    ) -> None:
+        """Branches the live interpreter of ``session``; both continue independently and share the session's files.
 
         Raises:
-            UnknownSession: ``session`` keeps no live interpreter.
-            Refused: it belongs to another caller, or there is a session of the branch's name.
+            UnknownSession: ``session`` has no live interpreter.
+            Refused: it belongs to another caller, or a session with the branch's name exists.
         """
-        from gristmill.session.session_register import session_key
-
-        rooms, sessions = self._rooms, self._rooms.keeping.sessions
-        space, new = session_key(tenant, session), session_key(tenant, branch)
-        if space in rooms.kept.names:
-            await sessions.open(session, tenant, caller)
-        if any(each.name == branch for each in await sessions.list(tenant)):
-            raise Refused(f"session {branch[:80]!r} exists already: choose another name", rule="session.exists")
-        await rooms.kept.fork(space, new)
+        rooms, sessions = self._rooms, self._rooms.session_stores.sessions
+        who = choose_identity(identity, caller=caller, tenant=tenant)
+        trunk = await sessions.find_by_name(session, identity=who, whole_tenant=True)
+        if trunk.owner != who:
+            raise Refused(f"the session name {session[:80]!r} is taken; choose another", rule="session.owner")
+        if trunk.key not in rooms.interpreters.names:
+            raise UnknownSession(f"session {session[:80]!r} keeps no live interpreter to fork: run something in it first")
+        # The name is taken before the interpreter is copied: of several branches to one name, one is made.
+        made = await sessions.create(branch, identity=who)
         try:
-            await sessions.open(branch, tenant, caller)
-            await rooms.shields.branch(space, new)
-        except Error:
-            await rooms.kept.drop(new)
+            await rooms.interpreters.fork(trunk.key, made.key)
+            await rooms.mask_and_flow.branch_session(trunk.key, made.key)
+        except (Error, OSError, asyncio.CancelledError):
+            await rooms.interpreters.drop(made.key)
+            await sessions.delete(made)
             raise
-        rooms.keeping.workspaces.share(space, new)
+        rooms.session_stores.workspaces.share(trunk.key, made.key)
 
-    async def delete_session(self, session: str, *, tenant: str = "local", caller: str | None = None) -> None:
-        """End a session for good: its interpreter, its files, its values and its skills of level `session`.
+    async def delete_session(
+        self, session: str, *, identity: Identity | None = None, caller: str | None = None, tenant: str | None = None
+    ) -> bool:
+        """Ends a session for good: deletes its interpreter, its files, its values and its skills of level `session`.
+
+        Returns whether it is gone everywhere. If not, other processes that use the same store still drop what they keep of it,
+        within seconds; nobody can use it any more.
 
         Raises:
-            UnknownSession: there is none of that name, or it is not ``caller``'s, where one is named.
+            UnknownSession: there is no session of that name, or it does not belong to the caller, where one is given.
         """
-        found = [each for each in await self._rooms.keeping.sessions.list(tenant, caller) if each.name == session]
-        if not found:
-            raise UnknownSession(f"there is no session {session[:80]!r}, or it has expired")
-        await self._rooms.forget_session(found[0])
+        who, whole_tenant = choose_identity(identity, caller=caller, tenant=tenant), identity is None and caller is None
+        found = await self._rooms.session_stores.sessions.find_by_name(session, identity=who, whole_tenant=whole_tenant)
+        return await self._rooms.forget_session(found)
 
-    async def drop_session(self, session: str, *, tenant: str = "local") -> None:
-        """End the interpreter that ``session`` keeps; its files stay."""
-        from gristmill.session.session_register import session_key
+    async def drop_session(
+        self, session: str, *, identity: Identity | None = None, caller: str | None = None, tenant: str | None = None
+    ) -> None:
+        """Ends the interpreter that ``session`` keeps; its files stay.
 
-        await self._rooms.kept.drop(session_key(tenant, session))
+        Raises:
+            UnknownSession: the session does not belong to the caller, where one is given.
+        """
+        who, named = choose_identity(identity, caller=caller, tenant=tenant), identity is not None or caller is not None
+        sessions = self._rooms.session_stores.sessions
+        try:
+            found = await sessions.find_by_name(session, identity=who, whole_tenant=not named)
+        except UnknownSession:
+            if named:
+                raise
+            return  # there is nothing to drop
+        await self._rooms.interpreters.drop(found.key)
 
     @property
     def sessions_kept(self) -> tuple[str, ...]:
-        """The sessions that keep an interpreter now, the one opened first in front."""
-        return self._rooms.kept.names
+        """Returns the sessions that keep an interpreter now, the one opened first in front."""
+        return tuple(name.removesuffix(f"~{read_generation(name)}") for name in self._rooms.interpreters.names)
 
-    def _limits(self, asked: Mapping[str, Any] | Limits | None) -> Limits:
-        allowed = self._allowed
+    def _cap_limits(self, asked: Mapping[str, Any] | Limits | None) -> Limits:
+        allowed = self._allowed_limits
         if asked is None:
             return allowed
         if not isinstance(asked, Limits):
             try:
                 asked = replace(allowed, **asked)
             except TypeError as error:
-                known = ", ".join(Limits.__dataclass_fields__)
+                known = ", ".join(Limits.__struct_fields__)
                 raise ConfigError(f"unknown limit: {error}; known are {known}") from None
-        names = Limits.__dataclass_fields__
+        check_limits(asked)
+        names = Limits.__struct_fields__
         return replace(allowed, **{name: min(getattr(asked, name), getattr(allowed, name)) for name in names})

@@ -1,1 +1,1 @@
-"""Room 4: run code where it can hurt nobody."""
+"""Room 4: runs programs in a sandbox that keeps them away from this host."""

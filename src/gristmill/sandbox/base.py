@@ -1,99 +1,138 @@
-"""The contract of a backend: a pool leases sandboxes, a sandbox runs jobs. The hall knows only these."""
+"""The contract of a sandbox backend: a pool leases sandboxes, and a sandbox runs jobs. The hall knows only these protocols."""
 
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import field
 from pathlib import Path
 from typing import Protocol
 
+from msgspec import Struct, field
+
+from gristmill.errors import SandboxCrashed
 from gristmill.events import Emit
-from gristmill.model import Handler, Isolation, Json, Limits, Report
-from gristmill.values import dataclass
+from gristmill.model import LOCAL_IDENTITY, Handler, Identity, Isolation, Json, Limits, Report
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
-    """One program to run, and what it may use."""
+class CallGate(Struct):
+    """Tells whether the calls of one run may still leave; the sandbox closes it at the moment when the run ends."""
+
+    closed: bool = False
+
+
+class NotBegun(SandboxCrashed):
+    """A kept sandbox could not begin to run the program, so the program can be run elsewhere; the sandbox has ended."""
+
+
+class SandboxJob(Struct, frozen=True, kw_only=True):
+    """One program to run, with its limits and the values it may use."""
 
     execution: str
     code: str
     limits: Limits
     context: Mapping[str, Json] = field(default_factory=dict[str, Json])
     session: str | None = None
-    caller: str = "local"
-    tenant: str = "local"
+    identity: Identity = LOCAL_IDENTITY
     modules: str | None = None
-    """The folder of typed modules, below the pool's catalogue, that the code imports tools from."""
+    """The folder of typed modules, below the pool's catalogue, that the program imports tools from."""
+    gate: CallGate = field(default_factory=CallGate)
+    spent_seconds: float = 0.0
+    """The part of ``limits.seconds`` that was used before the program is run, for example to branch a session."""
 
 
 class Sandbox(Protocol):
-    """A jail that is ours until we give it back."""
+    """A jail that belongs to its leaseholder until it is given back."""
 
     @property
     def alive(self) -> bool:
-        """False once it can run nothing more."""
+        """False once it cannot run another program."""
+        ...
+
+    @property
+    def lost(self) -> str | None:
+        """Why it cannot run another program; None while it can, and when it was closed."""
         ...
 
     @property
     def memory_mb(self) -> float:
-        """What it occupies now."""
+        """The memory that it uses now."""
         ...
 
-    async def run(self, job: Job, call: Handler, emit: Emit) -> Report:
-        """Run one program to its end, its limit or our cancellation; the report is never an exception of the program's."""
-        ...
+    async def run(self, job: SandboxJob, call: Handler, emit: Emit) -> Report:
+        """Runs one program until it ends, meets a limit or is cancelled; the report holds the program's exception, if any.
 
-    async def fork(self) -> "Sandbox":
-        """Branch a kept interpreter; both go on independently.
+        When it returns or raises, ``job.gate`` is closed: no call of the program can leave any more.
 
         Raises:
-            SandboxError: it is gone, or this level cannot fork.
+            NotBegun: the sandbox was kept from an earlier program and cannot run another; nothing of this one has run.
+        """
+        ...
+
+    async def fork(self, seconds: float) -> "Sandbox":
+        """Branches a kept interpreter; both continue independently. A sandbox that has not done so in ``seconds`` is given up.
+
+        Raises:
+            SandboxError: the sandbox has ended, was given up, or its isolation level cannot fork.
         """
         ...
 
     async def close(self) -> None:
-        """End it and everything in it."""
+        """Ends the sandbox and every process in it."""
         ...
 
 
 class Pool(Protocol):
-    """Where sandboxes come from."""
+    """A source of sandboxes."""
 
     @property
     def isolation(self) -> Isolation:
-        """The level in force."""
+        """The isolation level in force."""
         ...
 
     @property
     def problem(self) -> str | None:
-        """Why no sandbox can be had just now, as far as that is known."""
+        """Why no sandbox is available now, if the pool knows of a reason."""
         ...
 
     def states(self) -> Mapping[str, int]:
-        """How many sandboxes are doing what: `waiting` for code and `busy` with some, at least."""
+        """Counts the sandboxes by what they do: at least `waiting` for code and `busy` with a program."""
         ...
 
     def lease(self, limits: Limits) -> AbstractAsyncContextManager[Sandbox]:
-        """A fresh sandbox for one job; waits its turn when all are busy, and is destroyed afterwards."""
+        """Leases a fresh sandbox for one job, waiting while all are busy; the sandbox is destroyed afterwards."""
         ...
 
     async def open_session(self, limits: Limits, workspace: Path) -> Sandbox:
-        """A sandbox whose interpreter outlives a job; the caller closes it."""
+        """Opens a sandbox whose interpreter outlives a job; the caller closes it."""
         ...
 
     def turn(self) -> AbstractAsyncContextManager[None]:
-        """A place among the executions that may run at the same time, granted in order of arrival."""
+        """Takes one of the places for executions that run at the same time; places are granted in order of arrival."""
         ...
 
     async def close(self) -> None:
-        """End everything."""
+        """Ends the pool and all its sandboxes."""
         ...
 
 
-SEALED = ("cpu_seconds", "cpu_percent", "memory_mb", "processes", "open_files", "workspace_mb", "workspace_files", "file_mb")
-"""Limits that are in force before the code is known; the others are kept by the host while it runs."""
+SEALED_LIMITS = (
+    "cpu_seconds",
+    "cpu_percent",
+    "memory_mb",
+    "processes",
+    "open_files",
+    "workspace_mb",
+    "workspace_files",
+    "file_mb",
+)
+"""Limits that are in force before the code is known; the host enforces the others while the code runs."""
+LIMITS_PER_RUN = frozenset(("cpu_seconds",))
+"""Limits of ``SEALED_LIMITS`` that the host enforces alone in a kept sandbox: the kernel would count all its runs together."""
 
 
-def same_seal(one: Limits, other: Limits) -> bool:
-    """True when a sandbox sealed for ``one`` can run a job of ``other``."""
-    return one is other or all(getattr(one, name) == getattr(other, name) for name in SEALED)
+def have_same_seal(one: Limits, other: Limits) -> bool:
+    """Returns True when a sandbox sealed for ``one`` can run a job with the limits ``other``."""
+    return one is other or not list_changed_seals(one, other)
+
+
+def list_changed_seals(one: Limits, other: Limits) -> list[str]:
+    """Lists the sealed limits in which ``one`` and ``other`` differ."""
+    return [name for name in SEALED_LIMITS if getattr(one, name) != getattr(other, name)]

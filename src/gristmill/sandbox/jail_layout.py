@@ -1,19 +1,18 @@
-"""What of this host the jail may see: the interpreter, its libraries and the packages, each under a neutral name."""
+"""The host paths that a jail may see (the interpreter, its libraries and the packages) and their neutral names inside."""
 
 import os
 import sys
 import sysconfig
 from pathlib import Path
 
-from gristmill.values import dataclass
+from msgspec import Struct
 
 PYTHON, SITE, MILL, CATALOG = "/opt/python", "/opt/site", "/opt/gristmill", "/opt/catalog"
-SHARED_PREFIXES = ("/", "/usr")  # prefixes that hold far more than a Python
+SHARED_PREFIXES = ("/", "/usr")  # prefixes that hold far more than one Python installation
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
-    """Paths of the host and the names they get inside; at the landlock level both are the same."""
+class JailLayout(Struct, frozen=True, kw_only=True):
+    """Host paths and the names they get inside the jail; at the landlock level both are the same."""
 
     binds: tuple[tuple[str, str], ...]
     links: tuple[tuple[str, str], ...]
@@ -24,40 +23,43 @@ class Layout:
     catalog: str | None = None
 
 
-def version() -> str:
-    """The name that this Python's files carry."""
+def get_python_name() -> str:
+    """Returns the name that the files of this Python carry, such as `python3.11`."""
     return f"python{sys.version_info.major}.{sys.version_info.minor}"
 
 
-def inside(site: Path | None, catalog: Path | None = None) -> Layout:
-    """The layout of a jail with a file tree of its own."""
+def make_mounted_layout(site: Path | None, catalog: Path | None = None) -> JailLayout:
+    """Makes the layout of a jail with a file tree of its own."""
     package = str(Path(__file__).parents[1])
-    binds = [*_interpreter(), *_system_libraries()]
+    binds = [*_list_interpreter_binds(), *_list_library_binds()]
     binds += [(f"{package}/guest", f"{MILL}/gristmill/guest"), (f"{package}/sandbox/linux", f"{MILL}/gristmill/sandbox/linux")]
     if site:
         binds.append((str(site), SITE))
     if catalog:
         binds.append((str(catalog), CATALOG))
-    return Layout(
+    return JailLayout(
         binds=tuple(pair for pair in binds if os.path.exists(pair[0])),
         links=tuple((os.readlink(path), path) for path in ("/lib", "/lib64") if os.path.islink(path)),
-        executable=f"{PYTHON}/bin/{version()}",
-        library=f"{PYTHON}/lib/{version()}",
+        executable=f"{PYTHON}/bin/{get_python_name()}",
+        library=f"{PYTHON}/lib/{get_python_name()}",
         site=SITE if site else None,
         mill=MILL,
         catalog=CATALOG if catalog else None,
     )
 
 
-def outside(site: Path | None, catalog: Path | None = None) -> Layout:
-    """The layout without a mount namespace: host paths, readable ones named one by one for Landlock."""
+def make_host_layout(site: Path | None, catalog: Path | None = None) -> JailLayout:
+    """Makes the layout of a jail without a mount namespace: host paths, each readable one listed for Landlock."""
     package = str(Path(__file__).parents[1])
-    names = [source for source, _ in (*_interpreter(), *_system_libraries())] + [f"{package}/guest", f"{package}/sandbox/linux"]
+    names = [source for source, _ in (*_list_interpreter_binds(), *_list_library_binds())] + [
+        f"{package}/guest",
+        f"{package}/sandbox/linux",
+    ]
     names += [str(folder) for folder in (site, catalog) if folder]
-    return Layout(
+    return JailLayout(
         binds=tuple((name, name) for name in names if os.path.exists(name)),
         links=(),
-        executable=executable(),
+        executable=find_interpreter(),
         library=sysconfig.get_path("stdlib"),
         site=str(site) if site else None,
         mill=str(Path(package).parent),
@@ -65,8 +67,8 @@ def outside(site: Path | None, catalog: Path | None = None) -> Layout:
     )
 
 
-def closed_to_others(layout: Layout) -> str | None:
-    """The first of the paths that a user without rights could not reach, if there is one."""
+def find_closed_path(layout: JailLayout) -> str | None:
+    """Returns the first of the layout's paths that a user without rights cannot reach, or None."""
     for path in (layout.executable, layout.library, f"{layout.mill}/gristmill"):
         for part in (path, *map(str, Path(path).parents)):
             if not os.stat(part).st_mode & 0o001:
@@ -74,24 +76,24 @@ def closed_to_others(layout: Layout) -> str | None:
     return None
 
 
-def executable() -> str:
-    """The interpreter itself, not a virtual environment's link to it."""
-    # In a virtual environment sys.executable is a link whose prefix is the wrong one.
+def find_interpreter() -> str:
+    """Returns the path of the interpreter itself, not of a virtual environment's link to it."""
+    # In a virtual environment sys.executable is a link, and its prefix is that of the environment.
     return os.path.realpath(getattr(sys, "_base_executable", sys.executable))
 
 
-def _interpreter() -> list[tuple[str, str]]:
+def _list_interpreter_binds() -> list[tuple[str, str]]:
     stdlib = sysconfig.get_path("stdlib")
-    binds = [(executable(), f"{PYTHON}/bin/{version()}")]
+    binds = [(find_interpreter(), f"{PYTHON}/bin/{get_python_name()}")]
     if sys.base_prefix in SHARED_PREFIXES:
-        return [*binds, (stdlib, f"{PYTHON}/lib/{version()}")]
+        return [*binds, (stdlib, f"{PYTHON}/lib/{get_python_name()}")]
     return [*binds, (f"{sys.base_prefix}/lib", f"{PYTHON}/lib")]
 
 
-def _system_libraries() -> list[tuple[str, str]]:
+def _list_library_binds() -> list[tuple[str, str]]:
     multiarch = sysconfig.get_config_var("MULTIARCH") or "none"
-    # Debian keeps libraries apart from everything else; elsewhere the whole folder has to be shown.
+    # Debian keeps libraries in a folder of their own; on other systems the whole library folder has to be visible.
     folders = [f"/usr/lib/{multiarch}", f"/lib/{multiarch}"] if os.path.isdir(f"/usr/lib/{multiarch}") else ["/usr/lib", "/lib"]
     folders += ["/usr/lib64", "/lib64", "/usr/share/zoneinfo"]
-    # /lib is a link on most systems: the link is copied, and what it leads to is shown once.
+    # /lib is a link on most systems: the link is copied, and its target is made visible once.
     return [(folder, folder) for folder in folders if os.path.realpath(folder) == folder]

@@ -1,152 +1,160 @@
-"""The jail as data: ordered steps for the template and for each child. Pure; the launcher walks them and dies on the first
-that fails. Nothing here touches the kernel: `gristmill doctor --plan` prints it and a snapshot test reads it."""
+"""The jail as data: ordered steps for the template and for each child. The launcher does the steps and exits at the first that
+fails. Nothing here calls the kernel: `gristmill doctor --plan` prints the plan, and a snapshot test reads it."""
 
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec import Struct
+
 from gristmill.model import Isolation, Limits
-from gristmill.sandbox.jail_layout import Layout, version
-from gristmill.values import dataclass
+from gristmill.sandbox.jail_layout import JailLayout, get_python_name
 
 SCRATCH, WORKSPACES = "/run/scratch", "/run/workspaces"
 DEVICES = ("null", "zero", "full", "random", "urandom")
 HOST_NAME, INSIDE_ID = "gristmill", 1000
 ETC = {
-    "/etc/passwd": "agent:x:1000:1000::/workspace:/bin/false\n",
-    "/etc/group": "agent:x:1000:\n",
+    "/etc/passwd": (
+        "root:x:0:0::/root:/bin/false\nagent:x:1000:1000::/workspace:/bin/false\nnobody:x:65534:65534::/nonexistent:/bin/false\n"
+    ),
+    "/etc/group": "root:x:0:\nagent:x:1000:\nnogroup:x:65534:\n",
     "/etc/hosts": "127.0.0.1 localhost\n",
     "/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
 }
 THREAD_STACK = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One thing to do, by name, with its arguments. ``$name`` stands for a value of the single execution."""
+class JailStep(Struct, frozen=True):
+    """One action by name, with its arguments. An argument ``$name`` stands for a value that differs per execution."""
 
     do: str
     with_: Mapping[str, Any]
 
     def __str__(self) -> str:
-        return f"{self.do:<22}" + "  ".join(f"{key}={_short(value)}" for key, value in self.with_.items())
+        return f"{self.do:<22}" + "  ".join(f"{key}={_shorten_value(value)}" for key, value in self.with_.items())
 
 
-def _short(value: object) -> str:
+def _shorten_value(value: object) -> str:
     text = repr(value) if isinstance(value, str) and not value.isprintable() else str(value)
     return text if len(text) <= 100 else text[:97] + "..."
 
 
-def step(do: str, **with_: Any) -> Step:
-    """A step, written as a call."""
-    return Step(do, with_)
+def make_step(do: str, **with_: Any) -> JailStep:
+    """Makes a step from an action and its keyword arguments."""
+    return JailStep(do, with_)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JailSpec:
-    """What the plan depends on."""
+class JailSpec(Struct, frozen=True, kw_only=True):
+    """The facts that the plan depends on."""
 
     level: Isolation
-    layout: Layout
+    layout: JailLayout
     as_root: bool
     uid: int
     gid: int
     workspaces: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """``template`` is walked once per pool, ``child`` once per execution."""
+class JailPlan(Struct, frozen=True, kw_only=True):
+    """The steps of a jail: ``template`` is done once per pool, ``child`` once per execution."""
 
-    template: tuple[Step, ...]
-    child: tuple[Step, ...]
+    template: tuple[JailStep, ...]
+    child: tuple[JailStep, ...]
 
     def __str__(self) -> str:
         parts = (("template, once per pool", self.template), ("child, once per execution", self.child))
         return "\n".join(f"{title}\n" + "\n".join(f"  {n:>2}. {s}" for n, s in enumerate(steps, 1)) for title, steps in parts)
 
 
-def plan(spec: JailSpec) -> Plan:
-    """The steps for ``spec``."""
+def plan_jail(spec: JailSpec) -> JailPlan:
+    """Plans the steps for ``spec``."""
     if spec.level == "landlock":
-        return Plan(template=_landlock_template(spec), child=_landlock_child(spec))
-    return Plan(template=_template(spec), child=_child(spec))
+        return JailPlan(template=_plan_landlock_template(spec), child=_plan_landlock_child(spec))
+    return JailPlan(template=_plan_template(spec), child=_plan_child(spec))
 
 
-def requested(limits: Limits, *, base_data: int, level: Isolation) -> dict[str, Any]:
-    """The values of one execution that the child's steps ask for. ``base_data`` is what the template itself occupies."""
+def make_child_values(limits: Limits, *, base_data: int, level: Isolation, keep: bool = False) -> dict[str, Any]:
+    """Returns the values of one execution that the child's steps refer to. ``base_data`` is the template's own data size.
+
+    With ``keep`` the child outlives the execution: the kernel would count the CPU time of all executions together, so the host
+    alone limits it.
+    """
     memory = limits.memory_mb << 20
     rlimits = {
         "core": 0,
-        "cpu": max(1, round(limits.cpu_seconds)),
-        # A little below the cgroup, so that a greedy program meets MemoryError before the kernel's SIGKILL.
+        **({} if keep else {"cpu": max(1, round(limits.cpu_seconds))}),
+        # A little below the cgroup's limit, so that a greedy program gets a MemoryError before the kernel's SIGKILL.
         "data": base_data + memory * 15 // 16,
         "fsize": limits.file_mb << 20,
         "memlock": 0,
         "msgqueue": 0,
         "nofile": limits.open_files,
     }
-    if level == "namespaces":  # without a user namespace the kernel would count the service's own processes too
+    if level == "namespaces":  # without a user namespace the kernel would also count the service's own processes
         rlimits["nproc"] = limits.processes
     return {"rlimits": rlimits, "workspace_mb": limits.workspace_mb, "workspace_files": limits.workspace_files}
 
 
-def _template(spec: JailSpec) -> tuple[Step, ...]:
+def _plan_template(spec: JailSpec) -> tuple[JailStep, ...]:
     others = ["mount", "ipc", "uts", "net"]
-    enter = [step("enter_user", inside=0), step("unshare", names=others)]
-    # Changing the user makes the kernel forget whom to die with.
-    leave_root = [step("become", uid=spec.uid, gid=spec.gid), step("die_with_parent"), *enter]
+    enter = [make_step("enter_user", inside=0), make_step("unshare", names=others)]
+    # After a change of user the kernel no longer kills this process with its parent, so the step is repeated.
+    leave_root = [make_step("become", uid=spec.uid, gid=spec.gid), make_step("die_with_parent"), *enter]
     return (
-        step("die_with_parent"),
-        # Root builds the tree while it still is root: only it can name sources below folders closed to others.
-        *([step("unshare", names=others)] if spec.as_root else enter),
-        step("new_root", size="2m"),
-        *(step("bind", source=source, target=target) for source, target in spec.layout.binds),
-        *(step("symlink", target=target, path=path) for target, path in spec.layout.links),
-        step("cover_packages", library=spec.layout.library),
-        *(step("file", path=f"{spec.layout.mill}/gristmill/{part}__init__.py", text="") for part in ("", "sandbox/")),
-        *(step("bind_device", name=name) for name in DEVICES),
-        step("symlink", target="/proc/self/fd", path="/dev/fd"),
-        step("symlink", target=f"{SCRATCH}/shm", path="/dev/shm"),
-        *(step("file", path=path, text=text) for path, text in ETC.items()),
-        *(step("folder", path=path) for path in (SCRATCH, WORKSPACES, "/tmp", "/workspace")),
-        *([step("bind", source=spec.workspaces, target=WORKSPACES, writable=True, executable=False)] if spec.workspaces else []),
-        step("bind_proc"),
-        step("forget_old_root"),
+        make_step("die_with_parent"),
+        # Root builds the tree before it gives up root: only root can name sources below folders closed to other users.
+        *([make_step("unshare", names=others)] if spec.as_root else enter),
+        make_step("new_root", size="2m"),
+        *(make_step("bind", source=source, target=target) for source, target in spec.layout.binds),
+        *(make_step("symlink", target=target, path=path) for target, path in spec.layout.links),
+        make_step("cover_packages", library=spec.layout.library),
+        *(make_step("file", path=f"{spec.layout.mill}/gristmill/{part}__init__.py", text="") for part in ("", "sandbox/")),
+        *(make_step("bind_device", name=name) for name in DEVICES),
+        make_step("symlink", target="/proc/self/fd", path="/dev/fd"),
+        make_step("symlink", target=f"{SCRATCH}/shm", path="/dev/shm"),
+        *(make_step("file", path=path, text=text) for path, text in ETC.items()),
+        *(make_step("folder", path=path) for path in (SCRATCH, WORKSPACES, "/tmp", "/workspace")),
+        *(
+            [make_step("bind", source=spec.workspaces, target=WORKSPACES, writable=True, executable=False)]
+            if spec.workspaces
+            else []
+        ),
+        make_step("bind_proc"),
+        make_step("forget_old_root"),
         *(leave_root if spec.as_root else []),
-        step("new_pid_namespace"),
-        step("die_with_parent"),
-        step("fresh_proc"),
-        step("seal_root"),
-        step("set_hostname", name=HOST_NAME),
-        step("thread_stacks", size=THREAD_STACK),
-        step("exec_template", executable=spec.layout.executable, mill=spec.layout.mill, env=_environment(spec)),
+        make_step("new_pid_namespace"),
+        make_step("die_with_parent"),
+        make_step("fresh_proc"),
+        make_step("seal_root"),
+        make_step("set_hostname", name=HOST_NAME),
+        make_step("thread_stacks", size=THREAD_STACK),
+        make_step("exec_template", executable=spec.layout.executable, mill=spec.layout.mill, env=_make_environment(spec)),
     )
 
 
-def _child(spec: JailSpec) -> tuple[Step, ...]:
+def _plan_child(spec: JailSpec) -> tuple[JailStep, ...]:
     read = [*{target for _, target in spec.layout.binds if not target.startswith(spec.layout.mill)}, "/etc"]
     return (
-        step("die_with_parent"),
-        step("hang_up"),
-        step("unblock_signals"),
-        step("await_admission"),
-        step("unshare", names=["mount", "ipc", "uts", "cgroup"]),
-        step("scratch", path=SCRATCH, megabytes="$workspace_mb", files="$workspace_files"),
-        step("rebind", source=f"{SCRATCH}/tmp", target="/tmp"),
-        step("rebind", source="$workspace", target="/workspace"),
-        step("cover", path=WORKSPACES),
-        step("proc_or_nothing"),
-        step("chdir", path="/workspace"),
-        step("descriptors"),
-        step("enter_user", inside=INSIDE_ID),
-        step("set_limits", limits="$rlimits"),
-        step("drop_capabilities"),
-        step("fork_worker"),
-        step(
+        make_step("die_with_parent"),
+        make_step("hang_up"),
+        make_step("unblock_signals"),
+        make_step("await_admission"),
+        make_step("unshare", names=["mount", "ipc", "uts", "cgroup"]),
+        make_step("scratch", path=SCRATCH, megabytes="$workspace_mb", files="$workspace_files"),
+        make_step("rebind", source=f"{SCRATCH}/tmp", target="/tmp"),
+        make_step("rebind", source="$workspace", target="/workspace"),
+        make_step("cover", path=WORKSPACES),
+        make_step("proc_or_nothing"),
+        make_step("chdir", path="/workspace"),
+        make_step("descriptors"),
+        make_step("enter_user", inside=INSIDE_ID),
+        make_step("set_limits", limits="$rlimits"),
+        make_step("drop_capabilities"),
+        make_step("fork_worker"),
+        make_step(
             "landlock",
             shared=[["/", "list"], *([path, "execute"] for path in sorted(read))]
             + [[f"/dev/{name}", "device"] for name in DEVICES],
-            # Of /proc only these: mountinfo would name the host's folders.
+            # Only these files of /proc are open: mountinfo would name the host's folders.
             own=[
                 *([f"/proc/self/{name}", "file"] for name in ("status", "stat", "statm")),
                 ["/tmp", "write"],
@@ -154,48 +162,48 @@ def _child(spec: JailSpec) -> tuple[Step, ...]:
                 [f"{SCRATCH}/shm", "write"],
             ],
         ),
-        step("close_others"),
-        step("seccomp", filter="seal"),
+        make_step("close_others"),
+        make_step("seccomp", filter="seal"),
     )
 
 
-def _landlock_template(spec: JailSpec) -> tuple[Step, ...]:
+def _plan_landlock_template(spec: JailSpec) -> tuple[JailStep, ...]:
     return (
-        step("die_with_parent"),
-        *([step("become", uid=spec.uid, gid=spec.gid), step("die_with_parent")] if spec.as_root else []),
-        step("thread_stacks", size=THREAD_STACK),
-        step("exec_template", executable=spec.layout.executable, mill=spec.layout.mill, env=_environment(spec)),
+        make_step("die_with_parent"),
+        *([make_step("become", uid=spec.uid, gid=spec.gid), make_step("die_with_parent")] if spec.as_root else []),
+        make_step("thread_stacks", size=THREAD_STACK),
+        make_step("exec_template", executable=spec.layout.executable, mill=spec.layout.mill, env=_make_environment(spec)),
     )
 
 
-def _landlock_child(spec: JailSpec) -> tuple[Step, ...]:
+def _plan_landlock_child(spec: JailSpec) -> tuple[JailStep, ...]:
     read = sorted({target for _, target in spec.layout.binds if not target.startswith(spec.layout.mill + "/gristmill")})
     return (
-        step("die_with_parent"),
-        step("hang_up"),
-        step("unblock_signals"),
-        step("await_admission"),
-        step("chdir", path="$workspace"),
-        step("descriptors"),
-        step("set_limits", limits="$rlimits"),
-        step(
+        make_step("die_with_parent"),
+        make_step("hang_up"),
+        make_step("unblock_signals"),
+        make_step("await_admission"),
+        make_step("chdir", path="$workspace"),
+        make_step("descriptors"),
+        make_step("set_limits", limits="$rlimits"),
+        make_step(
             "landlock",
             shared=[[path, "execute"] for path in read] + [[f"/dev/{name}", "device"] for name in DEVICES],
             own=[["$workspace", "write"], ["$tmp", "write"]],
         ),
-        step("close_others"),
-        step("seccomp", filter="code"),
+        make_step("close_others"),
+        make_step("seccomp", filter="code"),
     )
 
 
-def _environment(spec: JailSpec) -> dict[str, str]:
-    """All that code finds in ``os.environ``; one thread per numeric library, since the template may have no threads."""
+def _make_environment(spec: JailSpec) -> dict[str, str]:
+    """Returns all that code finds in ``os.environ``: one thread per numeric library, since the template may have no threads."""
     layout = spec.layout
     home = "/workspace" if spec.level == "namespaces" else "/nonexistent"
     return {
         "HOME": home,
         "LANG": "C.UTF-8",
-        "LD_LIBRARY_PATH": layout.library.removesuffix(f"/{version()}"),
+        "LD_LIBRARY_PATH": layout.library.removesuffix(f"/{get_python_name()}"),
         "MALLOC_ARENA_MAX": "1",
         "MKL_NUM_THREADS": "1",
         "OMP_NUM_THREADS": "1",

@@ -1,4 +1,4 @@
-"""What this kernel offers, found out by trying in a process that is thrown away. Never a guess from version numbers."""
+"""Finds out what this kernel offers by trying each feature in a short-lived process, never by guessing from version numbers."""
 
 import json
 import platform
@@ -6,19 +6,19 @@ import subprocess
 import sys
 from pathlib import Path
 
+from msgspec import Struct
+
 from gristmill.model import Isolation
-from gristmill.sandbox.jail_layout import executable
+from gristmill.sandbox.jail_layout import find_interpreter
 from gristmill.sandbox.linux import kernel
 from gristmill.sandbox.linux.seccomp import syscall_filters as filters
-from gristmill.values import dataclass
 
-PROBE = Path(__file__).parent / "linux" / "try_features.py"
-SECONDS = 20.0
+PROBE_SCRIPT = Path(__file__).parent / "linux" / "try_features.py"
+PROBE_SECONDS = 20.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
-    """The features that were found, and for each missing one what the kernel said."""
+class KernelOffer(Struct, frozen=True, kw_only=True):
+    """The features that were found, and for each missing one the kernel's reason."""
 
     features: dict[str, str | None]
     landlock_abi: int
@@ -26,7 +26,7 @@ class Offer:
 
     @property
     def levels(self) -> tuple[Isolation, ...]:
-        """The levels that can be had here, strongest first."""
+        """The isolation levels that are available here, strongest first."""
         found: list[Isolation] = []
         if all(self.features.get(name, "not tried") is None for name in ("namespaces", "landlock", "seccomp")):
             found.append("namespaces")
@@ -45,28 +45,33 @@ REMEDIES = {
 }
 
 
-def probe() -> Offer:
-    """Try every feature once."""
+def probe_kernel() -> KernelOffer:
+    """Tries every feature once."""
     features: dict[str, str | None] = {}
     if sys.platform != "linux" or kernel.MACHINE not in filters.ARCHITECTURES:
         reason = f"{platform.system()} on {kernel.MACHINE} is not supported"
-        return Offer(features=dict.fromkeys(REMEDIES, reason), landlock_abi=0, machine=kernel.MACHINE)
+        return KernelOffer(features=dict.fromkeys(REMEDIES, reason), landlock_abi=0, machine=kernel.MACHINE)
     try:
         answer = subprocess.run(
-            [executable(), "-I", "-S", "-B", str(PROBE)], env={}, cwd="/", capture_output=True, timeout=SECONDS, check=True
+            [find_interpreter(), "-I", "-S", "-B", str(PROBE_SCRIPT)],
+            env={},
+            cwd="/",
+            capture_output=True,
+            timeout=PROBE_SECONDS,
+            check=True,
         )
         found = json.loads(answer.stdout)
     except (OSError, subprocess.SubprocessError, ValueError) as error:
         reason = f"the probe itself failed: {error}"
-        return Offer(features=dict.fromkeys(REMEDIES, reason), landlock_abi=0, machine=kernel.MACHINE)
+        return KernelOffer(features=dict.fromkeys(REMEDIES, reason), landlock_abi=0, machine=kernel.MACHINE)
     features = found["features"]
-    return Offer(features=features, landlock_abi=found["landlock_abi"], machine=kernel.MACHINE)
+    return KernelOffer(features=features, landlock_abi=found["landlock_abi"], machine=kernel.MACHINE)
 
 
-def explain(offer: Offer, level: Isolation) -> str:
-    """Why ``level`` cannot be had, and how to get it."""
+def explain_missing_level(offer: KernelOffer, level: Isolation) -> str:
+    """Explains why ``level`` is not available and how to get it."""
     needed = ("namespaces", "landlock", "seccomp") if level == "namespaces" else ("landlock", "seccomp")
-    lines = [f"the isolation level {level!r} cannot be had here, so nothing runs:"]
+    lines = [f"the isolation level {level!r} is not available here, so nothing runs:"]
     for name in needed:
         if (reason := offer.features.get(name, "not tried")) is not None:
             lines.append(f"  {name}: {reason}. To grant it: {REMEDIES[name]}.")

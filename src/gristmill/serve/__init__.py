@@ -1,1 +1,1 @@
-"""The doors: translate, never decide."""
+"""The doors: they translate between clients and the runtime and decide nothing."""

@@ -1,4 +1,4 @@
-"""Libraries that log by themselves: silent on the command line, heard in the service's log."""
+"""Names of loggers that libraries use: silenced on the command line, included in the log of the HTTP service."""
 
 LOGGERS = ("mcp", "client", "httpx2", "httpcore2", "uvicorn", "uvicorn.error", "asyncio")
-"""What they have to say about servers is told by `gristmill tools`, in one line and without secrets."""
+"""Silencing them loses nothing: `gristmill tools` shows the state of each server in one line and without secrets."""

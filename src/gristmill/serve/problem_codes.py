@@ -1,4 +1,4 @@
-"""One table: what an error or an outcome is called at each door."""
+"""The one table of exit codes, HTTP statuses and problem JSON for errors and outcomes."""
 
 from typing import Any
 
@@ -17,8 +17,6 @@ from gristmill.errors import (
     UpstreamTimeout,
 )
 from gristmill.model import Status
-
-EXIT_OK, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
 
 EXIT_CODES: dict[type[Error], int] = {
     ConfigError: 2,
@@ -45,20 +43,21 @@ HTTP_STATUSES: dict[type[Error], int] = {
     StoreUnavailable: 503,
     Error: 500,
 }
-"""The first that fits. What the code did is no error: `POST /execute` answers 200 with its outcome."""
+"""The first type that matches an error decides. A failed program is not an error here: `POST /execute` answers 200 with its
+outcome."""
 
 
-def exit_code(error: Error) -> int:
-    """The exit code of the command line for ``error``."""
+def find_exit_code(error: Error) -> int:
+    """Returns the exit code of the command line for ``error``."""
     return next(code for kind, code in EXIT_CODES.items() if isinstance(error, kind))
 
 
-def http_status(error: Error) -> int:
-    """The HTTP status for ``error``."""
+def find_http_status(error: Error) -> int:
+    """Returns the HTTP status for ``error``."""
     return next(status for kind, status in HTTP_STATUSES.items() if isinstance(error, kind))
 
 
-def problem(error: Error) -> dict[str, Any]:
-    """An error as problem JSON: its stable code, what to do, and what it carries."""
+def describe_problem(error: Error) -> dict[str, Any]:
+    """Returns an error as problem JSON: its stable code, its message, and its ``rule``, ``limit`` and ``near`` if it has them."""
     carried = {name: getattr(error, name, None) for name in ("rule", "limit", "near")}
     return {"code": error.code, "message": error.message, **{name: value for name, value in carried.items() if value}}

@@ -1,211 +1,354 @@
-"""The register of sessions: whose they are, when they were used, and what goes with them when they end."""
+"""The register of sessions: their owners, when they were used, and what is deleted with them when they end."""
 
 import asyncio
 import hashlib
 import json
 import time
 import uuid
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from gristmill.errors import LimitExceeded, Refused, UnknownSession
-from gristmill.model import LOCAL
-from gristmill.session.files.workspace import folder_name
+from gristmill.model import LOCAL, Identity
+from gristmill.session.files.workspace import is_generation, make_folder_name
+from gristmill.session.session_endings import Ending, announce_ending, batched_handles
 from gristmill.store.base import Row, Statement, Store, Transaction
-from gristmill.values import dataclass
 
 TOUCH_SECONDS = 60.0
-"""How often, at most, a use is written down: executions are far more frequent than retention is exact."""
+"""How often, at most, a use is written to the store: executions are much more frequent than retention is exact."""
 
-TABLES = (
-    """CREATE TABLE IF NOT EXISTS sessions (
-        handle TEXT PRIMARY KEY, tenant TEXT NOT NULL, caller TEXT NOT NULL, name TEXT NOT NULL,
-        created DOUBLE PRECISION NOT NULL, used DOUBLE PRECISION NOT NULL, ended DOUBLE PRECISION)""",
-    "CREATE INDEX IF NOT EXISTS sessions_by_name ON sessions (tenant, name)",
-)
-_COLUMNS = "handle, tenant, caller, name, created, used"
+_COLUMNS = "handle, tenant, caller, name, created, used, generation, life"
+
+MOST_LISTED = 1_000
+"""Most sessions that one page of a listing has."""
+MOST_DELETING = 100
+"""Most sessions that are listed while their deletion is under way."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionRecord:
-    """One session. ``handle`` is opaque; ``key`` is what its workspace and its interpreter are known by."""
+class SessionRecord(Struct, frozen=True, kw_only=True):
+    """One session. ``handle`` is opaque; ``key`` names its workspace and its interpreter."""
 
     handle: str
-    tenant: str
-    caller: str
+    owner: Identity
     name: str
     created: float
     used: float
     expires: float
+    generation: str = ""
+    """Differs for two sessions of one name, of which the first has ended; empty for sessions of version 0.1.0."""
 
     @property
     def key(self) -> str:
-        """Never the same for two sessions, whatever tenants and names contain."""
-        return session_key(self.tenant, self.name)
+        """Returns a key that is different for any two sessions, also for those that had the same name one after the other."""
+        return make_session_key(self.owner.tenant, self.name, self.generation)
+
+    def fields(self) -> dict[str, Any]:
+        """Returns plain JSON; the owner's tenant and caller are fields of their own."""
+        found = asdict(self)
+        handle, owner, _ = found.pop("handle"), found.pop("owner"), found.pop("generation")
+        return {"handle": handle, "tenant": owner.tenant, "caller": owner.caller, **found}
 
 
-def session_key(tenant: str, name: str) -> str:
-    """The name by which workspaces and interpreters know a session; without tenants that is its own name."""
-    if tenant == LOCAL:
-        return name
-    return f"~{hashlib.sha256(json.dumps([tenant, name]).encode()).hexdigest()}"
+def make_session_key(tenant: str, name: str, generation: str = "") -> str:
+    """Returns the name that workspaces and interpreters use for a session; for the tenant "local" it begins with its own name."""
+    label = name if tenant == LOCAL else f"~{hashlib.sha256(json.dumps([tenant, name]).encode()).hexdigest()}"
+    return f"{label}~{generation}" if generation else label
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Retention:
-    """How long and how much is kept."""
+def read_generation(key: str) -> str:
+    """Returns the generation in the key of a session; empty if the key has none."""
+    name, _, generation = key.rpartition("~")
+    return generation if name and is_generation(generation) else ""
+
+
+class SessionRetention(Struct, frozen=True, kw_only=True):
+    """How long sessions are kept, and how many sessions and bytes a tenant may have."""
 
     seconds: float
     bytes_per_tenant: int
     sessions_per_tenant: int
+    results_per_tenant: int = 100
+    """How many sessions a tenant may have that hold one result each, of executions without a session."""
 
 
-Forget = Callable[[SessionRecord], Sequence[Statement]]
-"""What else is deleted with a session."""
+ForgetSession = Callable[[SessionRecord], Sequence[Statement]]
+"""Returns the statements that delete what else belongs to a session."""
 
 
-class Sessions:
-    """Every session of every tenant. A handle is no proof: each question names the tenant that asks."""
+class SessionRegister:
+    """Every session of every tenant. A handle alone proves nothing: each request names the identity that asks."""
 
     def __init__(
         self,
         store: Store,
-        rules: Retention,
+        rules: SessionRetention,
         *,
         remove_files: Callable[[str], None],
-        forget: Forget = lambda _: (),
+        forget: ForgetSession = lambda _: (),
         clock: Callable[[], float] = time.time,
+        may_expire: Callable[[], bool] = lambda: True,
+        note_use: Callable[[str, str], None] = lambda _key, _tenant: None,
     ) -> None:
-        """``remove_files`` removes the workspace of a key; it is called in a thread."""
+        """Sets the rules. ``remove_files`` removes the workspace of a key; it is called in a thread.
+
+        ``may_expire`` returns False while the clock is in doubt: then no session counts as expired. ``note_use`` is told the
+        key and the tenant of each session that is opened.
+        """
+        self._note_use = note_use
+        self._may_expire = may_expire
         self._store, self._rules, self._clock = store, rules, clock
         self._remove_files, self._forget = remove_files, forget
-        self._touched: dict[tuple[str, str], SessionRecord] = {}
+        self._recent: dict[tuple[str, str], SessionRecord] = {}
 
-    async def open(self, name: str | None, tenant: str = LOCAL, caller: str = LOCAL) -> SessionRecord:
-        """The session of that name, or a new one; every opening counts as a use.
+    async def open(self, name: str | None, *, identity: Identity, life: float | None = None) -> SessionRecord:
+        """Opens the session with that name, or creates it; every opening counts as a use.
+
+        A session that is created with a ``life`` holds one result: it is kept for so many seconds without use, does not count
+        among the tenant's sessions, and makes room for the next such session when there are too many of them.
 
         Raises:
-            Refused: the name cannot be one, or belongs to another caller.
+            Refused: the name is not allowed, or belongs to another caller.
             LimitExceeded: the tenant has too many sessions.
         """
-        known = self._touched.get((tenant, name)) if name is not None else None
+        known = self._recent.get((identity.tenant, name)) if name is not None else None
         now = self._clock()
-        if known and known.caller == caller and now - known.used < min(TOUCH_SECONDS, self._rules.seconds):
+        is_recent = known and known.owner == identity and now - known.used < min(TOUCH_SECONDS, known.expires - known.used)
+        # Another process may have ended the session since: only the store knows.
+        if known and is_recent and await self.find_live([known.handle]):
+            self._note_use(known.key, known.owner.tenant)
             return known
-        name = _checked_name(name)
-        record, expired = await self._store.change(lambda step: self._opened(step, name, tenant, caller, now))
-        if expired:
-            # What an expired session left must not come back under its name.
-            await asyncio.to_thread(self._remove_files, record.key)
-        self._remember(record)
+        name = _check_name(name)
+        record, ended = await self._store.change(lambda step: self._open_in_transaction(step, name, identity, now, life))
+        for each in ended:
+            self._recent.pop((each.owner.tenant, each.name), None)
+            await asyncio.to_thread(self._remove_files, each.key)
+        self._cache_record(record)
+        self._note_use(record.key, record.owner.tenant)
         return record
 
-    async def get(self, handle: str, tenant: str = LOCAL, caller: str | None = None) -> SessionRecord:
-        """The session of ``handle``, if it belongs to ``tenant``, and to ``caller`` where one is named.
+    async def create(self, name: str, *, identity: Identity) -> SessionRecord:
+        """Creates a session; of several that ask for one name at the same time, one gets it.
 
         Raises:
-            UnknownSession: it does not, it has expired, or there never was one; a stranger cannot tell which.
+            Refused: the name is not allowed, or a session has it.
+            LimitExceeded: the tenant has too many sessions.
         """
-        rows = await self._store.read(f"SELECT {_COLUMNS}, ended FROM sessions WHERE handle = ? AND tenant = ?", handle, tenant)  # noqa: S608 - our own words
-        if not rows or (caller is not None and rows[0][2] != caller):
-            raise UnknownSession("there is no session of that handle; open one by name, or without a name for a new one")
-        record, ended = self._record(rows[0][:6]), rows[0][6]
-        if ended is not None or record.expires <= self._clock():
-            raise UnknownSession(self._expired(record))
+        name, now = _check_name(name), self._clock()
+
+        def work(step: Transaction) -> SessionRecord:
+            if step.run("SELECT 1 FROM sessions WHERE tenant = ? AND name = ? AND ended IS NULL", identity.tenant, name):
+                raise Refused(f"session {name[:80]!r} exists already: choose another name", rule="session.exists")
+            return self._create_in_transaction(step, name, identity, now)
+
+        record = await self._store.change(work)
+        self._cache_record(record)
         return record
 
-    async def named(self, name: str, tenant: str = LOCAL) -> SessionRecord:
-        """The live session of that name.
+    async def get(self, handle: str, *, identity: Identity, whole_tenant: bool = False) -> SessionRecord:
+        """Returns the session with ``handle`` if it belongs to ``identity``, or with ``whole_tenant`` to its tenant.
+
+        Raises:
+            UnknownSession: it belongs to others, has expired, or never existed; other tenants cannot tell which.
+        """
+        owned, values = _build_owner_condition(identity, whole_tenant=whole_tenant)
+        sql = f"SELECT {_COLUMNS}, ended, ending FROM sessions WHERE handle = ? AND {owned}"  # noqa: S608 - only our own constants
+        rows = await self._store.read(sql, handle, *values)
+        if not rows or rows[0][-1] == "deleted":
+            raise UnknownSession("there is no session of that handle; open one by name, or without a name for a new one")
+        record, ended = self._make_record(rows[0]), rows[0][-2]
+        if ended is not None or self._is_expired(record):
+            raise UnknownSession(self._describe_expiry(record))
+        return record
+
+    async def find_by_name(self, name: str, *, identity: Identity, whole_tenant: bool = False) -> SessionRecord:
+        """Returns the live session with that name if it belongs to ``identity``, or with ``whole_tenant`` to its tenant.
 
         Raises:
             UnknownSession: there is none, or it has expired.
         """
-        for record in await self.list(tenant):
-            if record.name == name:
+        owned, values = _build_owner_condition(identity, whole_tenant=whole_tenant)
+        found = f"SELECT {_COLUMNS} FROM sessions WHERE name = ? AND {owned} AND ended IS NULL"  # noqa: S608 - only our own constants
+        for record in map(self._make_record, await self._store.read(found, name, *values)):
+            if not self._is_expired(record):
                 return record
         raise UnknownSession(f"there is no session {name[:80]!r}, or it has expired")
 
-    async def list(self, tenant: str | None = LOCAL, caller: str | None = None) -> tuple[SessionRecord, ...]:
-        """The live sessions of a tenant, the one used last in front; of all tenants for ``None``."""
-        rows = await self._store.read(f"SELECT {_COLUMNS} FROM sessions WHERE ended IS NULL ORDER BY used DESC, name")  # noqa: S608 - our own words
-        found = [self._record(row) for row in rows]
-        now = self._clock()
-        return tuple(
-            each for each in found
-            if each.expires > now and tenant in (None, each.tenant) and caller in (None, each.caller)
-        )  # fmt: skip
+    async def list(
+        self, *, identity: Identity, whole_tenant: bool = False, limit: int = MOST_LISTED, after: SessionRecord | None = None
+    ) -> tuple[SessionRecord, ...]:
+        """Returns the live sessions of ``identity``, or with ``whole_tenant`` of its tenant, the one used last first.
 
-    async def delete(self, record: SessionRecord) -> None:
-        """End a session: its files, its values and its skills of level `session` go with it."""
-        await self._end(record)
-        await self._store.write(("DELETE FROM sessions WHERE handle = ?", (record.handle,)))
-
-    async def prune(self, now: float | None = None, size_of: Callable[[str], int] = lambda _: 0) -> tuple[SessionRecord, ...]:
-        """Delete what is too old, then per tenant what is too much, used longest ago first.
-
-        ``size_of`` measures the files of a key; it is called in a thread.
+        These are at most ``limit``; ``after`` is the last session of the page before.
         """
+        owned, values = _build_owner_condition(identity, whole_tenant=whole_tenant)
+        now = self._clock() if self._may_expire() else 0.0
+        where, values = f"{owned} AND ended IS NULL AND used + coalesce(life, ?) > ?", (*values, self._rules.seconds, now)
+        if after is not None:
+            where, values = (
+                f"{where} AND (used < ? OR (used = ? AND handle > ?))",
+                (*values, after.used, after.used, after.handle),
+            )
+        sql = f"SELECT {_COLUMNS} FROM sessions WHERE {where} ORDER BY used DESC, handle LIMIT ?"  # noqa: S608 - only our own constants
+        return tuple(self._make_record(row) for row in await self._store.read(sql, *values, min(limit, MOST_LISTED)))
+
+    async def list_early_keys(self) -> tuple[str, ...]:
+        """Returns the keys of the live sessions of all tenants that early versions made."""
+        rows = await self._store.read("SELECT tenant, name FROM sessions WHERE ended IS NULL AND generation = ''")
+        return tuple(make_session_key(str(tenant), str(name)) for tenant, name in rows)
+
+    async def delete(self, record: SessionRecord) -> int:
+        """Ends a session and deletes its files here, its values and its skills of level `session`.
+
+        Returns how many processes have yet to drop what they keep of it; each of them does so within seconds.
+        """
+        return await self._end_session(record, "deleted")
+
+    async def prune(
+        self,
+        now: float | None = None,
+        size_of: Callable[[str], int] = lambda _: 0,
+        *,
+        tenants: Collection[str] | None = None,
+    ) -> tuple[SessionRecord, ...]:
+        """Deletes sessions that are too old, then per tenant those that exceed its bytes, least recently used first.
+
+        ``size_of`` measures the files of a key; it is called in a thread. With ``tenants`` only those are looked at.
+        """
+        if not self._may_expire():
+            return ()
         now = self._clock() if now is None else now
-        rows = await self._store.read(f"SELECT {_COLUMNS} FROM sessions WHERE ended IS NULL ORDER BY used, handle")  # noqa: S608 - our own words
-        records = [self._record(row) for row in rows]
-        gone = [record for record in records if record.expires <= now]
-        for tenant in sorted({record.tenant for record in records}):
-            kept = [record for record in records if record.tenant == tenant and record.expires > now]
-            gone += await asyncio.to_thread(_too_much, kept, self._rules.bytes_per_tenant, size_of)
+        gone: list[SessionRecord] = []
+        for tenant in await self._list_tenants() if tenants is None else sorted(tenants):
+            gone += await self._choose_gone(tenant, now, size_of)
         for record in gone:
-            await self._end(record)
-        # Their handles are remembered for as long again, so that an answer can say what became of them.
+            await self._end_session(record, "expired")
+        # Their handles are kept for the same time again, so that an error can say that the session has expired.
         forgotten = ("DELETE FROM sessions WHERE ended IS NOT NULL AND ended < ?", (now - self._rules.seconds,))
         await self._store.write(forgotten)
         return tuple(gone)
 
-    async def _end(self, record: SessionRecord) -> None:
-        self._touched.pop((record.tenant, record.name), None)
-        # The files first: a crash in between leaves a session that is deleted again, not files without one.
+    async def prune_results(self) -> tuple[SessionRecord, ...]:
+        """Deletes the sessions of single results whose short life is over."""
+        if not self._may_expire():
+            return ()
+        where = "life IS NOT NULL AND ended IS NULL AND used + life <= ?"
+        rows = await self._store.read(f"SELECT {_COLUMNS} FROM sessions WHERE {where}", self._clock())  # noqa: S608 - only our own constants
+        gone = tuple(map(self._make_record, rows))
+        for record in gone:
+            await self._end_session(record, "expired")
+        return gone
+
+    async def _list_tenants(self) -> Sequence[str]:
+        rows = await self._store.read("SELECT DISTINCT tenant FROM sessions WHERE ended IS NULL ORDER BY tenant")
+        return [str(row[0]) for row in rows]
+
+    async def _choose_gone(self, tenant: str, now: float, size_of: Callable[[str], int]) -> Sequence[SessionRecord]:
+        sql = f"SELECT {_COLUMNS} FROM sessions WHERE tenant = ? AND ended IS NULL ORDER BY used, handle"  # noqa: S608 - only our own constants
+        records = [self._make_record(row) for row in await self._store.read(sql, tenant)]
+        old = [record for record in records if record.expires <= now]
+        kept = [record for record in records if record.expires > now]
+        return [*old, *await asyncio.to_thread(_choose_excess, kept, self._rules.bytes_per_tenant, size_of)]
+
+    async def find_live(self, handles: Collection[str]) -> frozenset[str]:
+        """Returns those of ``handles`` whose sessions have not ended."""
+        found: set[str] = set()
+        for some in batched_handles(handles):
+            marks = ", ".join("?" * len(some))
+            sql = f"SELECT handle FROM sessions WHERE ended IS NULL AND handle IN ({marks})"  # noqa: S608 - only our own constants
+            found.update(str(row[0]) for row in await self._store.read(sql, *some))
+        return frozenset(found)
+
+    async def list_ended(self, handles: Collection[str]) -> tuple[SessionRecord, ...]:
+        """Returns those of ``handles`` whose sessions have ended and are still on record."""
+        found: list[SessionRecord] = []
+        for some in batched_handles(handles):
+            marks = ", ".join("?" * len(some))
+            sql = f"SELECT {_COLUMNS} FROM sessions WHERE ended IS NOT NULL AND handle IN ({marks})"  # noqa: S608 - only our own constants
+            found += [self._make_record(row) for row in await self._store.read(sql, *some)]
+        return tuple(found)
+
+    async def list_deleting(self, *, identity: Identity, whole_tenant: bool = False) -> tuple[SessionRecord, ...]:
+        """Returns the sessions that were deleted and that a process has yet to drop, the first ``MOST_DELETING`` of them."""
+        owned, values = _build_owner_condition(identity, whole_tenant=whole_tenant)
+        sql = f"SELECT {_COLUMNS} FROM sessions WHERE {owned} AND ended IS NOT NULL AND ending = 'deleted' LIMIT ?"  # noqa: S608 - only our own constants
+        return tuple(self._make_record(row) for row in await self._store.read(sql, *values, MOST_DELETING))
+
+    async def _end_session(self, record: SessionRecord, ending: Ending) -> int:
+        self._recent.pop((record.owner.tenant, record.name), None)
+        # The row first: from then on no process lets an execution into the session. If this process dies before the files
+        # are removed, the next one that opens this folder finds them without a live session.
+        waiting = await self._store.change(lambda step: self._end_in_transaction(step, record, ending))
         await asyncio.to_thread(self._remove_files, record.key)
-        ended = ("UPDATE sessions SET ended = ? WHERE handle = ?", (self._clock(), record.handle))
-        await self._store.write(ended, *self._forget(record))
+        return waiting
 
-    def _opened(self, step: Transaction, name: str, tenant: str, caller: str, now: float) -> tuple[SessionRecord, bool]:
-        found = f"SELECT {_COLUMNS} FROM sessions WHERE tenant = ? AND name = ? AND ended IS NULL"  # noqa: S608 - our own words
-        rows = step.run(found, tenant, name)
-        old = self._record(rows[0]) if rows else None
-        expired = old is not None and old.expires <= now
-        if old and not expired:
-            if old.caller != caller:
+    def _end_in_transaction(self, step: Transaction, record: SessionRecord, ending: Ending) -> int:
+        """Marks a session as ended, for every process; returns how many processes are to be told."""
+        step.run("UPDATE sessions SET ended = ?, ending = ? WHERE handle = ?", self._clock(), ending, record.handle)
+        for sql, values in self._forget(record):
+            step.run(sql, *values)
+        return announce_ending(step, record.handle, ending)
+
+    def _open_in_transaction(
+        self, step: Transaction, name: str, identity: Identity, now: float, life: float | None
+    ) -> tuple[SessionRecord, Sequence[SessionRecord]]:
+        """Returns the session of that name, and the sessions that ended for it: an expired one of that name, old results."""
+        found = f"SELECT {_COLUMNS} FROM sessions WHERE tenant = ? AND name = ? AND ended IS NULL"  # noqa: S608 - only our own constants
+        rows = step.run(found, identity.tenant, name)
+        old = self._make_record(rows[0]) if rows else None
+        if old and not self._is_expired(old):
+            if old.owner != identity:
                 raise Refused(f"the session name {name[:80]!r} is taken; choose another", rule="session.owner")
-            step.run("UPDATE sessions SET used = ? WHERE handle = ?", now, old.handle)
-            return replace(old, used=now, expires=now + self._rules.seconds), False
-        if old:
-            step.run("UPDATE sessions SET ended = ? WHERE handle = ?", now, old.handle)
-            for sql, values in self._forget(old):
-                step.run(sql, *values)
-        return self._made(step, name, tenant, caller, now), expired
+            used = max(old.used, now)  # a clock that was set back makes no session older
+            step.run("UPDATE sessions SET used = ? WHERE handle = ?", used, old.handle)
+            return replace(old, used=used, expires=old.expires - old.used + used), ()
+        results = self._choose_old_results(step, identity.tenant) if life is not None else ()
+        ended: tuple[SessionRecord, ...] = (*((old,) if old else ()), *results)
+        for each in ended:
+            self._end_in_transaction(step, each, "expired")
+        return self._create_in_transaction(step, name, identity, now, life), ended
 
-    def _made(self, step: Transaction, name: str, tenant: str, caller: str, now: float) -> SessionRecord:
-        count = step.run("SELECT COUNT(*) FROM sessions WHERE tenant = ? AND ended IS NULL", tenant)[0][0]
-        if int(count or 0) >= self._rules.sessions_per_tenant:
+    def _choose_old_results(self, step: Transaction, tenant: str) -> Sequence[SessionRecord]:
+        """Returns the sessions of single results that make room for one more, those used longest ago."""
+        where = "tenant = ? AND ended IS NULL AND life IS NOT NULL"
+        count = int(step.run(f"SELECT COUNT(*) FROM sessions WHERE {where}", tenant)[0][0] or 0)  # noqa: S608 - only our own constants
+        sql = f"SELECT {_COLUMNS} FROM sessions WHERE {where} ORDER BY used LIMIT ?"  # noqa: S608 - only our own constants
+        return [self._make_record(row) for row in step.run(sql, tenant, max(0, count + 1 - self._rules.results_per_tenant))]
+
+    def _create_in_transaction(
+        self, step: Transaction, name: str, identity: Identity, now: float, life: float | None = None
+    ) -> SessionRecord:
+        tenant, caller = identity.tenant, identity.caller
+        count = step.run("SELECT COUNT(*) FROM sessions WHERE tenant = ? AND ended IS NULL AND life IS NULL", tenant)[0][0]
+        if life is None and int(count or 0) >= self._rules.sessions_per_tenant:
             most = self._rules.sessions_per_tenant
             raise LimitExceeded(f"there are {most:,} sessions already: delete some", limit="sessions.most", value=most)
         handle = str(uuid.uuid4())
-        step.run("INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?, NULL)", handle, tenant, caller, name, now, now)
-        return self._record((handle, tenant, caller, name, now, now))
+        row = (handle, tenant, caller, name, now, now, handle, life)
+        step.run(f"INSERT INTO sessions ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", *row)  # noqa: S608 - only our own constants
+        return self._make_record(row)
 
-    def _remember(self, record: SessionRecord) -> None:
-        if len(self._touched) >= self._rules.sessions_per_tenant:
-            self._touched.clear()
-        self._touched[record.tenant, record.name] = record
+    def _cache_record(self, record: SessionRecord) -> None:
+        if len(self._recent) >= self._rules.sessions_per_tenant:
+            self._recent.clear()
+        self._recent[record.owner.tenant, record.name] = record
 
-    def _record(self, row: Row) -> SessionRecord:
+    def _make_record(self, row: Row) -> SessionRecord:
         handle, tenant, caller, name = map(str, row[:4])
         created, used = (float(value or 0) for value in row[4:6])
-        expires = used + self._rules.seconds
+        generation, life = str(row[6]), self._rules.seconds if row[7] is None else float(row[7])
+        owner = Identity(tenant=tenant, caller=caller)
         return SessionRecord(
-            handle=handle, tenant=tenant, caller=caller, name=name, created=created, used=used, expires=expires
-        )  # fmt: skip
+            handle=handle, owner=owner, name=name, created=created, used=used, expires=used + life, generation=generation
+        )
 
-    def _expired(self, record: SessionRecord) -> str:
+    def _is_expired(self, record: SessionRecord) -> bool:
+        return record.expires <= self._clock() and self._may_expire()
+
+    def _describe_expiry(self, record: SessionRecord) -> str:
         used = datetime.fromtimestamp(record.used, UTC).strftime("%Y-%m-%d")
         days = f"{self._rules.seconds / 86_400:g}"
         return (
@@ -214,17 +357,24 @@ class Sessions:
         )
 
 
-def _checked_name(name: str | None) -> str:
+def _build_owner_condition(identity: Identity, *, whole_tenant: bool) -> tuple[str, tuple[str, ...]]:
+    """Returns the SQL condition for sessions of ``identity``, or of its whole tenant, and its values."""
+    if whole_tenant:
+        return "tenant = ?", (identity.tenant,)
+    return "tenant = ? AND caller = ?", (identity.tenant, identity.caller)
+
+
+def _check_name(name: str | None) -> str:
     if name is None:
         return f"s-{uuid.uuid4().hex}"
-    folder_name(name)
+    make_folder_name(name)
     if name.startswith("~") or "/" in name:
         raise Refused("a session's name does not begin with '~' and has no '/'", rule="session.name")
     return name
 
 
-def _too_much(kept: list[SessionRecord], allowed: int, size_of: Callable[[str], int]) -> list[SessionRecord]:
-    """Those that must go, used longest ago first, until the rest fits."""
+def _choose_excess(kept: list[SessionRecord], allowed: int, size_of: Callable[[str], int]) -> list[SessionRecord]:
+    """Returns the sessions to delete, least recently used first, so that the rest fits."""
     sizes = [size_of(record.key) for record in kept]
     total, gone = sum(sizes), list[SessionRecord]()
     for record, size in zip(kept, sizes, strict=True):

@@ -1,1 +1,1 @@
-"""Room 6: make it short."""
+"""Room 6, shaping: makes reports short enough for a model."""

@@ -1,11 +1,11 @@
-"""How much is shown: a ladder from rich to poor, and the search for the richest step that fits."""
+"""The ladder of detail from rich to poor, and the search for the richest step that fits."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cache
 from typing import TypeVar
 
-from gristmill.values import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
 
 STEPS = 40
 
@@ -13,9 +13,8 @@ Step = TypeVar("Step")
 Made = TypeVar("Made")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Detail:
-    """One step of the ladder: how many of each are shown at the outermost level."""
+class DetailStep(Struct, frozen=True, kw_only=True):
+    """One step of the ladder: how many rows, columns, keys and characters are shown at the outermost level."""
 
     rows: int
     columns: int
@@ -24,8 +23,8 @@ class Detail:
     depth: int
     statistics: bool
 
-    def inner(self) -> "Detail":
-        """The detail one level further in."""
+    def inner_step(self) -> "DetailStep":
+        """Returns the detail for one level further in."""
         return replace(
             self,
             rows=max(2, self.rows // 3),
@@ -37,13 +36,13 @@ class Detail:
 
 
 @cache
-def ladder(tokens: int) -> tuple[Detail, ...]:
-    """Steps for a budget, rich to poor. Rows go first, columns last: a column's name says more than one row more."""
-    return tuple(_step(tokens, tokens * 0.8**index, 0.9**index) for index in range(STEPS))
+def build_ladder(tokens: int) -> tuple[DetailStep, ...]:
+    """Returns the steps for a budget, rich to poor. Rows shrink first, columns last: a column's name says more than a row."""
+    return tuple(_build_step(tokens, tokens * 0.8**index, 0.9**index) for index in range(STEPS))
 
 
-def _step(tokens: int, worth: float, slow: float) -> Detail:
-    return Detail(
+def _build_step(tokens: int, worth: float, slow: float) -> DetailStep:
+    return DetailStep(
         rows=max(2, int(worth / 6)),
         columns=max(1, int(tokens * slow / 12)),
         keys=max(2, int(worth / 4)),
@@ -53,8 +52,8 @@ def _step(tokens: int, worth: float, slow: float) -> Detail:
     )
 
 
-def richest(steps: Sequence[Step], make: Callable[[Step], Made], is_good: Callable[[Made], bool]) -> Made | None:
-    """What the richest good step makes, by halving; nothing when no step that was tried is good."""
+def find_richest(steps: Sequence[Step], make: Callable[[Step], Made], is_good: Callable[[Made], bool]) -> Made | None:
+    """Finds the richest good step by bisection and returns what it makes; None if no step that was tried is good."""
     best: Made | None = None
     low, high = 0, len(steps)
     while low < high:

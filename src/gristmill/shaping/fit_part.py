@@ -1,58 +1,59 @@
-"""One part of a report brought within its tokens, what is said about the rest included."""
+"""Fits one part of a report into its token budget, including the note about what was left out."""
 
 from collections.abc import Callable
 
+from msgspec import Struct
+
 from gristmill.model import Json, LeftOut
-from gristmill.shaping.spill import Kept, Part, cost, shortened
-from gristmill.shaping.token_fit import EXACT_CHARACTERS, count, count_about
-from gristmill.values import dataclass
+from gristmill.shaping.spill import KeptPart, Part, count_note_tokens, drop_suggestion
+from gristmill.shaping.token_fit import EXACT_CHARACTERS, count_tokens, estimate_tokens
 
-HANDLE_TOKENS = 70
-"""A first guess at what the line about the rest costs."""
+NOTE_TOKENS = 70
+"""A first guess at what the note about the rest costs."""
 TRIES = 4
-MARGIN = 3
+MARGIN_TOKENS = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
-    """A part made short: as a value, as the text that is counted, and the line that looks at more."""
+class FittedPart(Struct, frozen=True, kw_only=True):
+    """A shortened part: its value, the text whose tokens are counted, and the line of code that shows more."""
 
     value: Json
     text: str
     how: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
-    """A part as it goes back, and what did not."""
+class ReportPart(Struct, frozen=True, kw_only=True):
+    """A part as it is returned, and the note about what was left out."""
 
     value: Json
     left: LeftOut | None = None
 
 
-Make = Callable[[int], Made]
-"""Makes the part short enough for so many tokens, or as short as it can."""
+Make = Callable[[int], FittedPart]
+"""Shortens the part to so many tokens, or as far as possible."""
 
 
-def fit(part: Part, whole: str, kept: Kept, tokens: int, make: Make) -> Piece:
-    """``make`` with the room that is left once the rest is named; without the suggestion if there is no room for it."""
-    total = count_about(whole)
+def fit_part(part: Part, whole: str, kept: KeptPart, tokens: int, make: Make) -> ReportPart:
+    """Runs ``make`` with the tokens that the note leaves free; drops the suggested code if there is no room for it."""
+    total = estimate_tokens(whole)
 
-    def named(made: Made) -> LeftOut:
-        tokens = max(1, total - count(made.text))
-        # A count by chunks is good to a thousand or so, and should not look better than it is.
+    def describe_left_out(made: FittedPart) -> LeftOut:
+        tokens = max(1, total - count_tokens(made.text))
+        # A count by chunks is accurate to about a thousand, and should not look more exact than it is.
         return LeftOut(
             part=part, path=kept.path, tokens=round(tokens, -3) if len(whole) > EXACT_CHARACTERS else tokens, how=made.how
         )
 
-    room = max(1, tokens - HANDLE_TOKENS)
+    room = max(1, tokens - NOTE_TOKENS)
     for _ in range(TRIES):
         made = make(room)
-        left = named(made)
-        if count(made.text) + cost(left) <= tokens:
-            return Piece(value=made.value, left=left)
-        # The next one names another place, by a few digits more perhaps; what it may cost is known but for those.
-        room = max(1, min(room - 1, tokens - cost(left) - MARGIN))
+        left = describe_left_out(made)
+        if count_tokens(made.text) + count_note_tokens(left) <= tokens:
+            return ReportPart(value=made.value, left=left)
+        # The next note points at another place, perhaps with a few more digits; the margin covers those.
+        room = max(1, min(room - 1, tokens - count_note_tokens(left) - MARGIN_TOKENS))
     made = make(1)
-    left = named(made)
-    return Piece(value=made.value, left=left if count(made.text) + cost(left) <= tokens else shortened(left))
+    left = describe_left_out(made)
+    return ReportPart(
+        value=made.value, left=left if count_tokens(made.text) + count_note_tokens(left) <= tokens else drop_suggestion(left)
+    )

@@ -1,14 +1,14 @@
-"""Memory that a library read once and will hardly read again is given back to the kernel."""
+"""Gives memory back to the kernel that a library read once and will hardly read again."""
 
 import ctypes
 from pathlib import Path
 
 _PAGEOUT = 21
-"""MADV_PAGEOUT: nothing is lost by it, whatever is needed after all is read again."""
+"""MADV_PAGEOUT: nothing is lost, because pages that are needed again are read again."""
 
 
-def give_back(library: str) -> None:
-    """Let go of the resident pages of the file ``library`` where it is mapped; does nothing where that cannot be done."""
+def release_library_pages(library: str) -> None:
+    """Releases the resident pages of the mapped file ``library``; does nothing where that is not possible."""
     try:
         maps = Path("/proc/self/maps").read_text(encoding="utf-8", errors="surrogateescape").splitlines()
         advise = ctypes.CDLL(None).madvise

@@ -1,1 +1,1 @@
-"""Where rooms keep what must outlive the process: one database, rows and transactions, nothing about their meaning."""
+"""One database for what must outlive the process. It offers rows and transactions; the rooms give them their meaning."""

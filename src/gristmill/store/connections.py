@@ -1,27 +1,27 @@
-"""A connection to the database, and what is done by it: batches are read, or written in one transaction each."""
+"""Connections to the database. Batches of jobs are read, or written in one transaction each."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from gristmill.errors import StoreUnavailable
 from gristmill.store.base import Statement
-from gristmill.store.driver import Driver, Statements
-from gristmill.store.store_jobs import Job
+from gristmill.store.driver import Driver, StoreStatements
+from gristmill.store.store_jobs import StoreJob
 
 
-class Line:
-    """A connection that is made when it is needed, and made anew when it was lost."""
+class StoreConnection:
+    """A connection that is opened when it is needed, and opened again when it was lost."""
 
     def __init__(self, driver: Driver, connect: Callable[[], Any] | None = None) -> None:
         self._driver, self._connect = driver, connect or driver.connect
         self._connection: Any = None
 
-    def do(self, batch: list[Job]) -> None:
-        """Do ``batch``; each of its jobs has its result or its error then."""
+    def run_batch(self, batch: list[StoreJob]) -> None:
+        """Runs ``batch``; afterwards each of its jobs has a result or an error."""
         raise NotImplementedError
 
     def discard(self) -> None:
-        """Close the connection."""
+        """Closes the connection."""
         connection, self._connection = self._connection, None
         if connection is not None:
             try:
@@ -29,113 +29,119 @@ class Line:
             except Exception:  # noqa: S110 - it is broken already
                 pass
 
-    def _ready(self, first: Sequence[str]) -> None:
-        """Have a connection that answers, and run ``first`` on it; a lost one is replaced.
+    def _ensure_connection(self, first: Sequence[str]) -> None:
+        """Ensures a connection that answers, and runs ``first`` on it; a lost connection is replaced.
 
-        Only here: nothing of the batch has been sent yet, so nothing can be done twice.
+        A connection is replaced only here: no job of the batch has been sent yet, so no job can be executed twice.
         """
         if self._connection is not None:
             try:
-                self._run_all(first)
+                self._run_statements(first)
                 return
             except self._driver.failures as error:
                 if not self._driver.is_lost(self._connection, error):
                     raise
                 self.discard()
         self._connection = self._connect()
-        self._run_all(first)
+        self._run_statements(first)
 
-    def _run_all(self, statements: Sequence[str]) -> None:
+    def _run_statements(self, statements: Sequence[str]) -> None:
         for statement in statements:
-            Statements(self._connection, self._driver).run(statement)
+            StoreStatements(self._connection, self._driver).run(statement)
 
-    def _fail(self, batch: list[Job], error: Exception) -> None:
-        """Whatever it was, the next batch begins anew."""
+    def _fail_batch(self, batch: list[StoreJob], error: Exception) -> None:
+        """Sets ``error`` for the jobs that are not done, and closes the connection so that the next batch opens a new one."""
         self.discard()
         for job in batch:
-            job.error = job.error if job.is_done else job.error or self._translated(error)
+            job.error = job.error if job.is_done else job.error or self._translate_error(error)
 
-    def _translated(self, error: Exception) -> Exception:
+    def _translate_error(self, error: Exception) -> Exception:
         if isinstance(error, (*self._driver.failures, OSError)):
-            return StoreUnavailable(f"the store refused: {self._driver.reason(error)}")
+            return StoreUnavailable(f"the store refused: {self._driver.describe_error(error)}")
         return error
 
 
-class Reader(Line):
-    """Looks, each job for itself."""
+class StoreReader(StoreConnection):
+    """A connection for queries; each job succeeds or fails by itself."""
 
-    def do(self, batch: list[Job]) -> None:
-        """Do ``batch``."""
+    def run_batch(self, batch: list[StoreJob]) -> None:
+        """Runs the queries of ``batch``."""
         try:
-            self._ready(self._driver.ping())
+            self._ensure_connection(self._driver.ping_statements())
             for job in batch:
-                self._look(job)
+                self._run_query(job)
         except Exception as error:
-            self._fail(batch, error)
+            self._fail_batch(batch, error)
 
-    def _look(self, job: Job) -> None:
+    def _run_query(self, job: StoreJob) -> None:
         try:
-            _do_all(Statements(self._connection, self._driver), [job])
+            _run_jobs(StoreStatements(self._connection, self._driver), [job])
             job.is_done = True
-        except Exception as error:  # the asker gets it
-            job.error = self._translated(error)
+        except Exception as error:  # passed on to the asker of the job
+            job.error = self._translate_error(error)
             if self._driver.is_lost(self._connection, error):
                 raise
 
 
-class Writer(Line):
-    """Writes a batch in one transaction, in which a job that fails takes back its own part only."""
+class StoreWriter(StoreConnection):
+    """A connection for writes. It writes a batch in one transaction; a job that fails undoes only its own part."""
 
-    def do(self, batch: list[Job]) -> None:
-        """Do ``batch`` and commit it."""
+    def run_batch(self, batch: list[StoreJob]) -> None:
+        """Runs ``batch`` in one transaction and commits it."""
         try:
-            self._ready(self._driver.begin())
+            self._ensure_connection(self._driver.begin_statements())
         except Exception as error:
-            self._fail(batch, error)
+            self._fail_batch(batch, error)
         else:
             self.commit(batch)
 
     def begin(self) -> bool:
-        """Begin a transaction, if that can be done at once; where it cannot, a patient writer finds out why."""
+        """Begins a transaction if that is possible at once. If not, the writer thread does the job and reports the reason."""
         try:
-            self._ready(self._driver.begin())
+            self._ensure_connection(self._driver.begin_statements())
         except (*self._driver.failures, OSError):
             return False
         return True
 
-    def commit(self, batch: list[Job]) -> None:
-        """Do ``batch`` in the transaction that has begun, and end it."""
-        statements = Statements(self._connection, self._driver)
+    def commit(self, batch: list[StoreJob]) -> None:
+        """Runs ``batch`` in the transaction that has begun, and commits it."""
+        statements = StoreStatements(self._connection, self._driver)
         try:
             try:
-                _do_all(statements, batch)
+                _run_jobs(statements, batch)
             except Exception as error:
                 if self._driver.is_lost(self._connection, error):
                     raise
-                self._start_again(statements)
-                self._do_each(statements, batch)
+                self._restart_transaction(statements)
+                self._run_each_job(statements, batch)
             self._run_commit(statements)
         except Exception as error:
             self._roll_back(statements)
-            self._fail(batch, error)
+            self._fail_batch(batch, error)
 
-    def _start_again(self, statements: Statements) -> None:
-        """Somebody's part failed, and nobody knows whose: all of it is undone and done again with care."""
+    def _restart_transaction(self, statements: StoreStatements) -> None:
+        """Undoes the transaction and begins a new one: one job failed, and it is not known which.
+
+        The jobs are then run one by one.
+        """
         self._roll_back(statements)
-        self._run_all(self._driver.begin())
+        self._run_statements(self._driver.begin_statements())
 
-    def _do_each(self, statements: Statements, batch: list[Job]) -> None:
+    def _run_each_job(self, statements: StoreStatements, batch: list[StoreJob]) -> None:
         for job in batch:
             statements.run("SAVEPOINT job")
             try:
-                _do_all(statements, [job])
-            except Exception as error:  # whatever it was, only this job is affected
-                self._take_back(statements, error)
-                job.error = self._translated(error)
+                _run_jobs(statements, [job])
+            except Exception as error:  # only this job is affected, whichever error it is
+                self._undo_job(statements, error)
+                job.error = self._translate_error(error)
             statements.run("RELEASE SAVEPOINT job")
 
-    def _take_back(self, statements: Statements, error: Exception) -> None:
-        """Undo the part of one job. A full disk or a lost connection has undone all of the batch: then its reason counts."""
+    def _undo_job(self, statements: StoreStatements, error: Exception) -> None:
+        """Undoes the part of one job.
+
+        If a full disk or a lost connection has undone the whole batch, raises the reason of that.
+        """
         try:
             statements.run("ROLLBACK TO SAVEPOINT job")
         except self._driver.failures:
@@ -143,26 +149,26 @@ class Writer(Line):
                 raise error from None
             raise
 
-    def _run_commit(self, statements: Statements) -> None:
+    def _run_commit(self, statements: StoreStatements) -> None:
         try:
             statements.run("COMMIT")
         except self._driver.failures as error:
             if self._driver.is_lost(self._connection, error):
-                # Asking again could do it twice; only whoever asked can find out whether it is there.
+                # A second attempt could write it twice; only the asker can find out whether it was written.
                 raise StoreUnavailable(
                     "the connection to the store was lost during a commit: what was written may or may not be there"
                 ) from None
             raise
 
-    def _roll_back(self, statements: Statements) -> None:
+    def _roll_back(self, statements: StoreStatements) -> None:
         try:
             statements.run("ROLLBACK")
         except self._driver.failures:
-            pass  # the connection is gone, or a full disk has undone it already, and the transaction with it
+            pass  # the connection is gone, or a full disk has undone the transaction already
 
 
-def _do_all(statements: Statements, batch: list[Job]) -> None:
-    """Do every job in its turn; what several of them merely write is written together."""
+def _run_jobs(statements: StoreStatements, batch: list[StoreJob]) -> None:
+    """Runs the jobs in their order; statements of neighbouring jobs that only write are written together."""
     waiting: list[Statement] = []
     for job in batch:
         if job.work is None:

@@ -1,4 +1,4 @@
-"""The store that the configuration asks for."""
+"""Opens the store that the configuration asks for."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,29 +6,36 @@ from pathlib import Path
 from gristmill.errors import ConfigError
 from gristmill.store.database import Database
 from gristmill.store.driver import Driver
+from gristmill.store.schema.migration import Migration
+from gristmill.store.schema.migrations import MIGRATIONS
 from gristmill.store.sqlite import Sqlite, Sync
 
-FILE = "gristmill.db"
+FILE_NAME = "gristmill.db"
 
 
 async def open_store(
-    folder: Path, tables: Sequence[str], *, url: str | None = None, sync: Sync = "normal", read_only: bool = False
+    folder: Path,
+    *,
+    url: str | None = None,
+    sync: Sync = "normal",
+    read_only: bool = False,
+    migrations: Sequence[Migration] = MIGRATIONS,
 ) -> Database:
-    """Open the store at ``url``, or the SQLite file in ``folder``, with the ``tables`` that the rooms need.
+    """Opens the store at ``url``, or the SQLite file in ``folder``, and brings its schema to the newest version.
 
-    With ``read_only`` nothing is made, not even a table.
+    With ``read_only`` nothing is created or changed.
 
     Raises:
-        StoreUnavailable: it cannot be opened.
-        ConfigError: ``url`` is no address of a PostgreSQL database, or its driver is not installed.
+        StoreUnavailable: it cannot be opened, is newer than this program, or could not be migrated.
+        ConfigError: ``url`` is not the address of a PostgreSQL database, or its driver is not installed.
     """
-    driver = _postgres(url) if url else Sqlite(folder / FILE, sync=sync, read_only=read_only)
-    return await Database(driver, () if read_only else tables, read_only=read_only).open()
+    driver = _load_postgres(url) if url else Sqlite(folder / FILE_NAME, sync=sync, read_only=read_only)
+    return await Database(driver, migrations, read_only=read_only).open()
 
 
-def _postgres(url: str) -> Driver:
+def _load_postgres(url: str) -> Driver:
     try:
-        from gristmill.store.postgres import Postgres  # an extra, and slow to import
+        from gristmill.store.postgres import Postgres  # an optional dependency, and slow to import
     except ImportError:
         raise ConfigError("store.url needs the PostgreSQL driver: pip install 'gristmill[postgres]'") from None
     return Postgres(url)

@@ -1,51 +1,54 @@
-"""What waits for the store: taken many at a time, for a commit costs more than a row, and answered many at a time, for waking
-the askers costs more than an answer."""
+"""The jobs that wait for the store.
+
+They are done in batches, because a commit costs more than a row, and answered in batches, because waking the askers costs
+more than an answer.
+"""
 
 import asyncio
 import queue
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from msgspec import Struct
+
 from gristmill.store.base import Statement, Transaction
-from gristmill.values import dataclass
 
-BATCH = 256
-"""Jobs that are done together."""
+MOST_BATCH_JOBS = 256
+"""How many jobs are done together at most."""
 
 
-@dataclass(slots=True)
-class Job:
-    """Something to be done in a transaction: ``statements``, or ``work`` that also looks at what is there.
+class StoreJob(Struct):
+    """One job for a transaction: ``statements`` to write, or ``work`` that also reads.
 
-    ``asker`` waits for it; where nobody does, ``fail`` hears of a failure.
+    ``asker`` waits for the result. Without an asker, a failure is passed to the job's callback.
     """
 
     statements: Sequence[Statement] = ()
     work: Callable[[Transaction], Any] | None = None
     asker: "asyncio.Future[Any] | None" = None
-    fail: Callable[[Exception], None] | None = None
+    on_failure: Callable[[Exception], None] | None = None
     result: Any = None
     error: Exception | None = None
     is_done: bool = False
-    """It stands, whatever becomes of the others."""
+    """Whether it has succeeded by itself, so that a later failure of the batch does not affect it."""
 
     @property
     def is_wanted(self) -> bool:
-        """An asker who gave up before his turn wants nothing done."""
+        """Whether the result is still wanted: a job whose asker gave up before its turn is not done."""
         return self.asker is None or not self.asker.cancelled()
 
 
-Jobs = queue.Queue[Job | None]
-"""``None`` is the end."""
+JobQueue = queue.Queue[StoreJob | None]
+"""A queue of jobs; ``None`` ends it."""
 
 
-def next_batch(jobs: Jobs) -> list[Job] | None:
-    """The jobs that wait, at least one; nothing when the store is closed."""
+def take_batch(jobs: JobQueue) -> list[StoreJob] | None:
+    """Waits for jobs and takes those that are there, at least one; returns None when the store is closed."""
     first = jobs.get()
     if first is None:
         return None
     batch = [first]
-    while len(batch) < BATCH:
+    while len(batch) < MOST_BATCH_JOBS:
         try:
             job = jobs.get_nowait()
         except queue.Empty:
@@ -57,22 +60,22 @@ def next_batch(jobs: Jobs) -> list[Job] | None:
     return batch
 
 
-def answer(jobs: Iterable[Job]) -> None:
-    """Tell the askers what came of their jobs; called in a thread of the store."""
-    asked: dict[asyncio.AbstractEventLoop, list[Job]] = {}
+def answer_askers(jobs: Iterable[StoreJob]) -> None:
+    """Passes results and errors to the askers of the jobs; called in a thread of the store."""
+    jobs_by_loop: dict[asyncio.AbstractEventLoop, list[StoreJob]] = {}
     for job in jobs:
         if job.asker is not None:
-            asked.setdefault(job.asker.get_loop(), []).append(job)
-        elif job.error is not None and job.fail is not None:
-            job.fail(job.error)
-    for loop, theirs in asked.items():
+            jobs_by_loop.setdefault(job.asker.get_loop(), []).append(job)
+        elif job.error is not None and job.on_failure is not None:
+            job.on_failure(job.error)
+    for loop, answered in jobs_by_loop.items():
         try:
-            loop.call_soon_threadsafe(_settle, theirs)
+            loop.call_soon_threadsafe(_settle_futures, answered)
         except RuntimeError:
-            pass  # the loop is closed: nobody waits any more
+            pass  # the loop is closed, so its askers do not wait any more
 
 
-def _settle(jobs: Iterable[Job]) -> None:
+def _settle_futures(jobs: Iterable[StoreJob]) -> None:
     for job in jobs:
         if job.asker is None or job.asker.done():
             continue

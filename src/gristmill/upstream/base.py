@@ -1,19 +1,19 @@
-"""What an upstream is, and the routing of a call to the one it names. Every kind of server stands behind this face."""
+"""The interface of every tool server (``Upstream``), and ``Upstreams``, which routes a call to the server that its key names."""
 
 import difflib
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
+
+from msgspec import Struct
 
 from gristmill.errors import UnknownTool, UpstreamError, UpstreamUnavailable
 from gristmill.model import Json, Tool, ToolCall, ToolResult
-from gristmill.values import dataclass
 
 State = Literal["idle", "connecting", "ready", "failed", "closed"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerStatus:
-    """How a server is, in one row of a table. ``error`` is one line, without secrets."""
+class ServerStatus(Struct, frozen=True, kw_only=True):
+    """The state of one server, as one row of a table. ``error`` is one line, without secrets."""
 
     name: str
     kind: str
@@ -22,12 +22,11 @@ class ServerStatus:
     era: str | None = None
     error: str | None = None
     confined: bool = False
-    """Whether its program runs within walls."""
+    """Whether the server's program runs confined: with limits on the files and the network that it can reach."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InputRequest:
-    """A server asks the person behind a call; ``url`` instead of ``schema`` when it wants them to visit a page."""
+class InputRequest(Struct, frozen=True, kw_only=True):
+    """A question of a server to the person who started a call. ``url`` replaces ``schema`` when the person shall visit a page."""
 
     server: str
     call: ToolCall | None
@@ -36,9 +35,8 @@ class InputRequest:
     url: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InputAnswer:
-    """What the person said."""
+class InputAnswer(Struct, frozen=True, kw_only=True):
+    """The person's answer to an ``InputRequest``."""
 
     action: Literal["accept", "decline", "cancel"]
     content: Mapping[str, Json] | None = None
@@ -55,59 +53,95 @@ class Upstream(Protocol):
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """The tools as last listed, perhaps in an earlier run."""
+        """Returns the tools as last listed, perhaps by an earlier run of Gristmill."""
         ...
 
     @property
     def status(self) -> ServerStatus: ...
 
-    async def run(self) -> None:
-        """Own the connection until cancelled: everything is entered and left in this one task."""
+    @property
+    def is_listed(self) -> bool:
+        """Whether the server itself has listed its tools in this process; before, they are remembered from an earlier one."""
         ...
 
-    async def settled(self) -> None:
-        """Return once a first attempt to connect and list has ended, well or badly; starts it if need be."""
+    async def run(self) -> None:
+        """Owns the connection until cancelled. Everything is entered and left in this one task."""
+        ...
+
+    async def wait_until_settled(self) -> None:
+        """Starts the first attempt to connect and list, if needed, and returns when it has succeeded or failed."""
+        ...
+
+    async def connect(self) -> None:
+        """Returns when there is a connection over which the tools have been listed; connects if there is none.
+
+        Raises:
+            UpstreamUnavailable: the server cannot be reached or listed.
+        """
         ...
 
     async def call(self, tool: str, call: ToolCall) -> ToolResult:
-        """Call ``tool``; connects first if need be.
+        """Calls ``tool``; connects first if there is no connection.
 
         Raises:
-            UpstreamError: unreachable, too late, too large, or the tool failed.
+            UpstreamError: the server is unreachable, too slow, its answer is too large, or the tool failed.
         """
         ...
 
 
-class Broken:
-    """A server whose configuration cannot be used: it has a status and nothing else."""
+@runtime_checkable
+class PrintingServer(Protocol):
+    """A server whose program prints to stderr."""
+
+    @property
+    def last_output(self) -> tuple[str, ...]:
+        """Returns the last lines that it printed, without secrets."""
+        ...
+
+
+class BrokenServer:
+    """A server whose configuration cannot be used: it has a status that says why, no tools, and refuses every call."""
 
     def __init__(self, name: str, kind: str, error: str) -> None:
         self.name = name
         self.tools: tuple[Tool, ...] = ()
         self.status = ServerStatus(name=name, kind=kind, state="failed", error=error)
+        self.is_listed = False
 
     async def run(self) -> None:
-        """There is nothing to run."""
+        """Does nothing: there is no connection."""
 
-    async def settled(self) -> None:
-        """It is, for the worse."""
+    async def wait_until_settled(self) -> None:
+        """Returns at once: the server has failed and stays failed."""
 
-    async def call(self, tool: str, call: ToolCall) -> ToolResult:  # noqa: ARG002  # the face of every upstream
-        """Say why not."""
+    async def connect(self) -> None:
+        """Refuses, and says why the server cannot be used.
+
+        Raises:
+            UpstreamUnavailable: always.
+        """
+        raise UpstreamUnavailable(f"{self.name} cannot be used: {self.status.error}")
+
+    async def call(self, tool: str, call: ToolCall) -> ToolResult:  # noqa: ARG002  # the signature of every upstream
+        """Refuses the call and says why the server cannot be used.
+
+        Raises:
+            UpstreamUnavailable: always.
+        """
         raise UpstreamUnavailable(f"{self.name}.{tool} cannot be called: {self.status.error}")
 
 
 class Upstreams:
-    """All servers as one ``Handler``: the key ``server.tool`` says where a call goes."""
+    """All servers as one ``Handler``: the part of the key before the dot (``server.tool``) names the server."""
 
     def __init__(self, upstreams: Iterable[Upstream]) -> None:
         self._by_name = {upstream.name: upstream for upstream in upstreams}
 
     async def __call__(self, call: ToolCall) -> ToolResult:
-        """Route ``call``.
+        """Passes ``call`` to the server that its key names.
 
         Raises:
-            UnknownTool: no such server, or it offers no such tool.
+            UnknownTool: there is no such server, or the server has no such tool.
             UpstreamError: see ``Upstream.call``.
         """
         server, _, tool = call.tool.partition(".")
@@ -129,20 +163,20 @@ class Upstreams:
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """Every tool of every server, in the order of the configuration and of the listings."""
+        """Returns all tools of all servers, in the order of the configuration and of each server's listing."""
         return tuple(tool for upstream in self._by_name.values() for tool in upstream.tools)
 
     @property
     def status(self) -> tuple[ServerStatus, ...]:
-        """One row per server."""
+        """Returns one row per server."""
         return tuple(upstream.status for upstream in self._by_name.values())
 
 
-def check_known(tool: str, server: str, tools: Iterable[Tool]) -> None:
-    """Refuse a name that is not listed, and say which ones are near.
+def check_tool_listed(tool: str, server: str, tools: Iterable[Tool]) -> None:
+    """Checks that ``tool`` is among the listed ``tools`` of ``server``.
 
     Raises:
-        UnknownTool: it is not.
+        UnknownTool: it is not listed; the error carries the names that are close to it.
     """
     names = [known.name for known in tools]
     if tool not in names:

@@ -1,32 +1,32 @@
-"""When to try again: a circuit breaker and a backoff, both pure. The clock and the dice come in as parameters."""
+"""A circuit breaker and a backoff: they decide when to try again. Pure: the clock and the random numbers are parameters."""
 
 from collections.abc import Callable
-from dataclasses import field
 
-from gristmill.values import dataclass
+from msgspec import Struct, field
 
 Clock = Callable[[], float]
 Dice = Callable[[], float]
-"""A random number in [0, 1)."""
+"""Returns a random number in [0, 1)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Backoff:
-    """Waits that double up to ``longest``, each shortened at random so that servers do not return in step."""
+class Backoff(Struct, frozen=True, kw_only=True):
+    """Waits that double up to ``longest``.
+
+    Each is shortened at random, so that many servers do not reconnect at the same moment.
+    """
 
     first: float = 0.5
     longest: float = 60.0
 
     def delay(self, failures: int, dice: Dice) -> float:
-        """Seconds to wait after that many failures in a row."""
+        """Returns the seconds to wait after ``failures`` failures in a row."""
         ceiling = min(self.longest, self.first * 2 ** min(max(failures, 1) - 1, 32))
-        # At least half: a server that fails at once must not be hammered by an unlucky row of small numbers.
+        # At least half the wait: a series of small random numbers must not make us reconnect without pause.
         return ceiling * (0.5 + dice() / 2)
 
 
-@dataclass(slots=True, kw_only=True)
-class Breaker:
-    """Open after ``limit`` failures in a row; open means callers are told at once instead of waiting in vain."""
+class CircuitBreaker(Struct, kw_only=True):
+    """A breaker that opens after ``limit`` failures in a row. While it is open, callers are refused at once and do not wait."""
 
     limit: int = 3
     cooldown: float = 15.0
@@ -36,21 +36,24 @@ class Breaker:
 
     @property
     def is_open(self) -> bool:
-        """Whether callers should be refused; after the cooldown one may try again."""
+        """Whether callers should be refused. After the cooldown callers may try again."""
         return self._opened is not None and self.clock() - self._opened < self.cooldown
 
     @property
     def retry_in(self) -> float:
-        """Seconds until the next try is allowed."""
+        """Returns the seconds until the next attempt is allowed."""
         return max(0.0, self._opened + self.cooldown - self.clock()) if self._opened is not None else 0.0
 
-    def succeeded(self) -> None:
-        """Something worked: closed, and forgotten."""
+    def record_success(self) -> None:
+        """Records a success: closes the breaker and resets the count of failures."""
         self.failures = 0
         self._opened = None
 
-    def failed(self) -> None:
-        """Something failed: perhaps open, and open for a whole cooldown again if the trial failed too."""
+    def record_failure(self) -> None:
+        """Records a failure.
+
+        At the limit the breaker opens; a failed attempt after a cooldown opens it for a whole cooldown again.
+        """
         self.failures += 1
         if self.failures >= self.limit:
             self._opened = self.clock()

@@ -1,28 +1,28 @@
-"""A server that is only a name and its remembered tools until somebody needs it: starting costs nothing.
+"""A server that consists of its name and remembered tools until its first use, so that starting Gristmill is cheap.
 
-The MCP SDK takes half a second to import. A search that is answered from what is remembered never pays for it.
+The MCP SDK takes half a second to import. A search that is answered from remembered tools never imports it.
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 
 import anyio
+from msgspec.structs import replace
 
 from gristmill.errors import ConfigError, UpstreamUnavailable
 from gristmill.model import Tool, ToolCall, ToolResult
-from gristmill.upstream.base import Broken, ServerStatus, Upstream
-from gristmill.upstream.remembered_tools import Remembered
-from gristmill.upstream.short_text import one_line
+from gristmill.upstream.base import BrokenServer, PrintingServer, ServerStatus, Upstream
+from gristmill.upstream.remembered_tools import RememberedTools
+from gristmill.upstream.short_text import shorten_to_line
 
-Make = Callable[[], Awaitable[Upstream]]
-"""Makes the server; may import what takes long."""
+MakeServer = Callable[[], Awaitable[Upstream]]
+"""Builds the server; may import modules that take long to load."""
 
 
-class Lazy:
-    """An ``Upstream`` that becomes another one at its first use."""
+class LazyServer:
+    """An ``Upstream`` that builds the real server at its first use and passes everything on to it."""
 
-    def __init__(self, name: str, kind: str, known: Remembered, make: Make, *, confined: bool = False) -> None:
-        """``confined`` says that it is never started without walls."""
+    def __init__(self, name: str, kind: str, known: RememberedTools, make: MakeServer, *, confined: bool = False) -> None:
+        """Stores how to build the server; ``confined`` says that its program never starts without confinement."""
         self._name, self._kind, self._known, self._make = name, kind, known, make
         self._confined = confined
         self._inner: Upstream | None = None
@@ -31,44 +31,59 @@ class Lazy:
 
     @property
     def name(self) -> str:
-        """As in the configuration."""
+        """Returns the name from the configuration."""
         return self._name
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """As last listed, perhaps in an earlier run."""
+        """Returns the tools as last listed, perhaps by an earlier run of Gristmill."""
         return self._known.tools if self._inner is None else self._inner.tools
 
     @property
     def status(self) -> ServerStatus:
-        """One row of a table."""
+        """Returns the state as one row of a table."""
         if self._inner is not None:
             return replace(self._inner.status, confined=self._confined)
         tools, era = len(self._known.tools), self._known.era
         return ServerStatus(name=self._name, kind=self._kind, tools=tools, era=era, confined=self._confined)
 
+    @property
+    def is_listed(self) -> bool:
+        """Whether the server itself has listed its tools in this process."""
+        return self._inner is not None and self._inner.is_listed
+
+    @property
+    def last_output(self) -> tuple[str, ...]:
+        """Returns the last lines that the server's program wrote to stderr, without secrets."""
+        return self._inner.last_output if isinstance(self._inner, PrintingServer) else ()
+
     async def run(self) -> None:
-        """Wait until somebody needs it, then run what it became."""
+        """Waits for the first use, builds the server and runs it."""
         try:
             await self._wanted.wait()
             try:
                 self._inner = await self._make()
-            except ConfigError as error:  # one server that cannot be used is no reason to do without the others
-                self._inner = Broken(self._name, self._kind, one_line(str(error)))
+            except ConfigError as error:  # one unusable server must not stop the others
+                self._inner = BrokenServer(self._name, self._kind, shorten_to_line(str(error)))
         finally:
             self._made.set()
         await self._inner.run()
 
-    async def settled(self) -> None:
-        """Return once a first attempt to connect and list has ended; starts it."""
-        await (await self._awake()).settled()
+    async def wait_until_settled(self) -> None:
+        """Builds the server if needed, and returns when its first attempt to connect and list has ended."""
+        await (await self._build_inner()).wait_until_settled()
+
+    async def connect(self) -> None:
+        """Builds the server if needed, and returns when it is connected and listed."""
+        await (self._inner or await self._build_inner()).connect()
 
     async def call(self, tool: str, call: ToolCall) -> ToolResult:
-        """Call ``tool``; the first call makes the server and connects."""
-        inner = self._inner or await self._awake()
+        """Calls ``tool``; the first call builds the server and connects."""
+        inner = self._inner or await self._build_inner()
         return await inner.call(tool, call)
 
-    async def _awake(self) -> Upstream:
+    async def _build_inner(self) -> Upstream:
+        """Asks ``run`` to build the server and waits for it."""
         self._wanted.set()
         await self._made.wait()
         if self._inner is None:

@@ -1,27 +1,20 @@
-"""Bytes from a server's standard output become lines, with a cap on each. Pure; the pipe is read elsewhere."""
+"""Splits the bytes that a server sends into lines, with a cap on each. Pure: stdio/ reads pipes, http/ reads event streams."""
 
-import re
 from collections.abc import Iterator
 
-from gristmill.values import dataclass
+from msgspec import Struct
 
-_HEAD = 4_096
-_TAIL = 256
-# An answer's id is either right at the front or right at the end, depending on the SDK that wrote it; anywhere else the
-# digits could be part of a tool's text.
-_ID_AT_FRONT = re.compile(rb'^\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*(\d+|"[^"\\]{1,64}")\s*,')
-_ID_AT_END = re.compile(rb',\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*(\d+|"[^"\\]{1,64}")\s*\}\s*$')
+from gristmill.upstream.mcp.message_id import HEAD_BYTES, TAIL_BYTES, find_message_id, looks_like_answer
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TooLong:
-    """A line past the cap; its bytes are gone, its id may be known."""
+class LineTooLong(Struct, frozen=True, kw_only=True):
+    """A line longer than the cap. Its bytes are dropped; ``id`` is the id of the request that it answers, if it was found."""
 
     id: int | str | None
     size: int
 
 
-class Lines:
+class LineSplitter:
     """Splits chunks into lines. Holds at most ``cap`` bytes."""
 
     def __init__(self, cap: int) -> None:
@@ -32,19 +25,19 @@ class Lines:
         self._tail = b""
 
     @property
-    def pending(self) -> int:
-        """Bytes of the line that has not ended yet."""
+    def pending_bytes(self) -> int:
+        """Returns the size of the line that has not ended yet, in bytes."""
         return self._size
 
-    def feed(self, chunk: bytes) -> Iterator[bytes | TooLong]:
-        """The lines that ``chunk`` completes."""
+    def feed(self, chunk: bytes) -> Iterator[bytes | LineTooLong]:
+        """Yields the lines that ``chunk`` completes."""
         first, *rest = chunk.split(b"\n")
-        self._add(first)
+        self._add_piece(first)
         for piece in rest:
-            yield self._take()
-            self._add(piece)
+            yield self._take_line()
+            self._add_piece(piece)
 
-    def _add(self, piece: bytes) -> None:
+    def _add_piece(self, piece: bytes) -> None:
         if not piece:
             return
         self._size += len(piece)
@@ -54,20 +47,16 @@ class Lines:
         if self._parts:
             whole = b"".join(self._parts)
             self._parts.clear()
-            self._head, self._tail = whole[:_HEAD], whole[-_TAIL:]
-        self._head = self._head or piece[:_HEAD]
-        self._tail = (self._tail + piece)[-_TAIL:]
+            self._head, self._tail = whole[:HEAD_BYTES], whole[-TAIL_BYTES:]
+        self._head = self._head or piece[:HEAD_BYTES]
+        self._tail = (self._tail + piece)[-TAIL_BYTES:]
 
-    def _take(self) -> bytes | TooLong:
+    def _take_line(self) -> bytes | LineTooLong:
         size, self._size = self._size, 0
         if size <= self._cap:
             line = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
             self._parts.clear()
             return line
-        found = _ID_AT_FRONT.search(self._head) or _ID_AT_END.search(self._tail)
+        head, tail = self._head, self._tail
         self._head = self._tail = b""
-        return TooLong(id=_id(found[1]) if found else None, size=size)
-
-
-def _id(text: bytes) -> int | str:
-    return text[1:-1].decode(errors="replace") if text.startswith(b'"') else int(text)
+        return LineTooLong(id=find_message_id(head, tail) if looks_like_answer(head, tail) else None, size=size)

@@ -1,4 +1,4 @@
-"""A configuration becomes opened upstreams. Servers whose tools are remembered are only made when somebody needs them."""
+"""Opens the servers of a configuration. Servers whose tools are remembered are built and connected at their first use."""
 
 import sys
 from collections.abc import AsyncGenerator, Mapping
@@ -11,35 +11,37 @@ import anyio.to_thread
 
 from gristmill.config.sections.servers_section import ServerConfig
 from gristmill.errors import ConfigError
-from gristmill.upstream.base import Broken, Upstream, Upstreams
-from gristmill.upstream.lazy_server import Lazy, Make
-from gristmill.upstream.remembered_tools import Remembered, load
-from gristmill.upstream.short_text import one_line
-from gristmill.upstream.stdio.process_warden import Warden, open_warden
-from gristmill.upstream.surroundings import World
-from gristmill.upstream.tool_filter import Filter
+from gristmill.upstream.base import BrokenServer, Upstream, Upstreams
+from gristmill.upstream.lazy_server import LazyServer, MakeServer
+from gristmill.upstream.python_functions import PythonFunctions, find_public_functions
+from gristmill.upstream.remembered_tools import RememberedTools, load_remembered_tools
+from gristmill.upstream.short_text import shorten_to_line
+from gristmill.upstream.stdio.process_warden import ProcessWarden, open_warden
+from gristmill.upstream.surroundings import Surroundings
+from gristmill.upstream.tool_filter import ToolFilter
 
-__all__ = ["World", "open_upstreams"]
+__all__ = ["Surroundings", "open_upstreams"]
 
 _AT_ONCE = 8
-"""Servers that start in the background at the same time; a call never waits for them."""
-_HEAVY = "gristmill.upstream.build_server"
+"""How many servers may start in the background at the same time. A call does not wait for this limit."""
+_SLOW_MODULE = "gristmill.upstream.build_server"
 
 
 @asynccontextmanager
 async def open_upstreams(
-    servers: Mapping[str, ServerConfig], world: World, *, others: tuple[Upstream, ...] = ()
+    servers: Mapping[str, ServerConfig], world: Surroundings, *, others: tuple[Upstream, ...] = ()
 ) -> AsyncGenerator[Upstreams]:
-    """Open every enabled server and ``others`` of your own; returns at once, connections are made in the background.
+    """Opens all enabled servers and ``others``; yields at once, and connections are made in the background.
 
-    A server that cannot be used says so in its status; it never keeps the others from being opened.
+    A server that cannot be used says so in its status. It never keeps the others from being opened.
     """
     failure: Exception | None = None
     async with open_warden() as warden, anyio.create_task_group() as tasks:
         enabled = {name: config for name, config in servers.items() if config.enabled}
-        loading = anyio.Lock()  # fifty servers that wake at once import the SDK once, in one thread
+        loading = anyio.Lock()  # fifty servers that are built at the same time import the SDK once, in one thread
         upstreams = [
-            _open(name, config, world, partial(_make, name, config, world, warden, loading)) for name, config in enabled.items()
+            _open_server(name, config, world, partial(_build_in_background, name, config, world, warden, loading))
+            for name, config in enabled.items()
         ]
         upstreams += others
         at_once = anyio.CapacityLimiter(_AT_ONCE)
@@ -47,44 +49,44 @@ async def open_upstreams(
             tasks.start_soon(upstream.run)
             config = enabled.get(upstream.name)
             if config and (config.connect == "background" or not upstream.tools):
-                tasks.start_soon(_settle, upstream, at_once)
+                tasks.start_soon(_wait_until_settled, upstream, at_once)
         try:
             yield Upstreams(upstreams)
-        except Exception as error:  # the caller's own: it must not come back wrapped in a group
+        except Exception as error:  # the exception of the caller's block must not come back wrapped in a group
             failure = error
         tasks.cancel_scope.cancel()
     if failure is not None:
         raise failure
 
 
-async def _settle(upstream: Upstream, at_once: anyio.CapacityLimiter) -> None:
+async def _wait_until_settled(upstream: Upstream, at_once: anyio.CapacityLimiter) -> None:
     async with at_once:
-        await upstream.settled()
+        await upstream.wait_until_settled()
 
 
-def _open(name: str, config: ServerConfig, world: World, make: Make) -> Upstream:
+def _open_server(name: str, config: ServerConfig, world: Surroundings, make: MakeServer) -> Upstream:
     if config.kind != "python":
-        known = load(world.cache, name, config) if world.cache else Remembered()
-        return Lazy(name, config.kind, known, make, confined=config.confine is not None)
+        known = load_remembered_tools(world.cache, name, config) if world.cache else RememberedTools()
+        return LazyServer(name, config.kind, known, make, confined=config.confine is not None)
     try:
-        return _functions(name, config)
-    except ConfigError as error:  # one server that cannot be used is no reason to do without the others
-        return Broken(name, config.kind, one_line(str(error)))
+        return _open_functions(name, config)
+    except ConfigError as error:  # one unusable server must not stop the others
+        return BrokenServer(name, config.kind, shorten_to_line(str(error)))
 
 
-def _functions(name: str, config: ServerConfig) -> Upstream:
-    from gristmill.upstream.python_functions import Inproc, functions_of
-
+def _open_functions(name: str, config: ServerConfig) -> Upstream:
     assert config.python
-    only = Filter(include=config.include, exclude=config.exclude)
-    functions = [function for function in functions_of(config.python) if only.admits(function.__name__)]
-    return Inproc(name, functions, seconds=config.call_seconds)
+    only = ToolFilter(include=config.include, exclude=config.exclude)
+    functions = [function for function in find_public_functions(config.python) if only.admits(function.__name__)]
+    return PythonFunctions(name, functions, seconds=config.call_seconds)
 
 
-async def _make(name: str, config: ServerConfig, world: World, warden: Warden, loading: anyio.Lock) -> Upstream:
+async def _build_in_background(
+    name: str, config: ServerConfig, world: Surroundings, warden: ProcessWarden, loading: anyio.Lock
+) -> Upstream:
     async with loading:
-        if _HEAVY not in sys.modules:
-            await anyio.to_thread.run_sync(import_module, _HEAVY)
+        if _SLOW_MODULE not in sys.modules:
+            await anyio.to_thread.run_sync(import_module, _SLOW_MODULE)
     from gristmill.upstream.build_server import build_server
 
     return build_server(name, config, world, warden)

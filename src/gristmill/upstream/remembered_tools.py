@@ -1,35 +1,36 @@
-"""The last catalogue of each server on disk, so that a start does not wait for servers. The path is passed in.
+"""Keeps the last tool listing of each server on disk, so that a start does not wait for servers. The path is passed in.
 
-A file is only believed for the configuration it was made with, and only if its tools still hash to what it says.
+A file is used only for the configuration it was written with, and only if its tools still match its own hash.
 """
 
 import contextlib
 import hashlib
-import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
+from gristmill.atomic_file import write_atomically
 from gristmill.config.sections.base import Section
 from gristmill.config.sections.servers_section import ServerConfig
 from gristmill.model import Tool
 
 _FORMAT = 1
-_NOT_OFFERED = {"enabled", "connect", "health_seconds"}
-"""Settings that do not change what a server offers."""
+_IRRELEVANT_SETTINGS = {"enabled", "connect", "health_seconds"}
+"""Settings that do not change which tools a server offers."""
 
 
-class Remembered(msgspec.Struct, frozen=True, kw_only=True):
-    """What was known about a server when it was last listed."""
+class RememberedTools(msgspec.Struct, frozen=True, kw_only=True):
+    """The tools and the protocol era of a server when it was last listed."""
 
     era: Literal["legacy", "modern"] | None = None
     tools: tuple[Tool, ...] = ()
 
 
 class _File(msgspec.Struct, frozen=True, kw_only=True):
+    """The content of one file on disk."""
+
     format: int
     config: str
     definitions: str
@@ -37,60 +38,51 @@ class _File(msgspec.Struct, frozen=True, kw_only=True):
     tools: list[dict[str, Any]]
 
 
-def config_hash(config: ServerConfig) -> str:
-    """A digest of everything that decides what a server offers; references stand in it, not secrets."""
-    told = {name: value for name, value in config if name not in _NOT_OFFERED}
-    return _digest(told)
+def hash_config(config: ServerConfig) -> str:
+    """Returns a digest of all settings that decide what a server offers; it covers secret references, never secrets."""
+    settings = {name: value for name, value in config if name not in _IRRELEVANT_SETTINGS}
+    return _hash_json(settings)
 
 
-def definitions_hash(tools: tuple[Tool, ...]) -> str:
-    """A digest of the definitions, the same for the same tools in the same order."""
-    return _digest([_plain(tool) for tool in tools])
+def hash_definitions(tools: tuple[Tool, ...]) -> str:
+    """Returns a digest of the definitions: the same for the same tools in the same order."""
+    return _hash_json([_tool_to_json(tool) for tool in tools])
 
 
-def load(folder: Path, server: str, config: ServerConfig) -> Remembered:
-    """What is remembered about ``server``; empty when there is nothing, or nothing that can be believed."""
+def load_remembered_tools(folder: Path, server: str, config: ServerConfig) -> RememberedTools:
+    """Returns what is remembered about ``server``; empty when there is no file, or its hashes do not match."""
     try:
-        found = msgspec.json.decode(_path(folder, server).read_bytes(), type=_File)
+        found = msgspec.json.decode(_file_path(folder, server).read_bytes(), type=_File)
         tools = tuple(Tool(server=server, **tool) for tool in found.tools)
     except (OSError, msgspec.MsgspecError, TypeError, RecursionError):
-        return Remembered()
-    believed = found.format == _FORMAT and found.config == config_hash(config)
-    if not believed or found.definitions != definitions_hash(tools):
-        return Remembered()
-    return Remembered(era=found.era, tools=tools)
+        return RememberedTools()
+    is_current = found.format == _FORMAT and found.config == hash_config(config)
+    if not is_current or found.definitions != hash_definitions(tools):
+        return RememberedTools()
+    return RememberedTools(era=found.era, tools=tools)
 
 
-def save(folder: Path, server: str, config: ServerConfig, remembered: Remembered) -> None:
-    """Write what is known, at once or not at all; only its owner may read it. What is there already is left as it is."""
+def save_remembered_tools(folder: Path, server: str, config: ServerConfig, remembered: RememberedTools) -> None:
+    """Writes the tools atomically, readable by the owner only. A file with the same content is not rewritten."""
     content = _File(
         format=_FORMAT,
-        config=config_hash(config),
-        definitions=definitions_hash(remembered.tools),
+        config=hash_config(config),
+        definitions=hash_definitions(remembered.tools),
         era=remembered.era,
-        tools=[_plain(tool) for tool in remembered.tools],
+        tools=[_tool_to_json(tool) for tool in remembered.tools],
     )
     encoded = msgspec.json.encode(content)
     with contextlib.suppress(OSError):
-        if _path(folder, server).read_bytes() == encoded:
-            return  # a file that is not touched is known to be the same
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=folder, prefix=f".{server}-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(encoded)
-        Path(name).replace(_path(folder, server))
-    except OSError:
-        with contextlib.suppress(OSError):
-            Path(name).unlink()
-        raise
+        if _file_path(folder, server).read_bytes() == encoded:
+            return  # unchanged: its time of change stays, which tells readers that nothing changed
+    write_atomically(_file_path(folder, server), [encoded])
 
 
-def _path(folder: Path, server: str) -> Path:
+def _file_path(folder: Path, server: str) -> Path:
     return folder / f"{server}.json"
 
 
-def _plain(tool: Tool) -> dict[str, Any]:
+def _tool_to_json(tool: Tool) -> dict[str, Any]:
     return {
         "name": tool.name,
         "title": tool.title,
@@ -101,12 +93,12 @@ def _plain(tool: Tool) -> dict[str, Any]:
     }
 
 
-def _digest(value: Mapping[str, Any] | list[Any]) -> str:
-    return hashlib.sha256(msgspec.json.encode(value, order="sorted", enc_hook=_as_json)).hexdigest()
+def _hash_json(value: Mapping[str, Any] | list[Any]) -> str:
+    return hashlib.sha256(msgspec.json.encode(value, order="sorted", enc_hook=_encode_setting)).hexdigest()
 
 
-def _as_json(value: Any) -> Any:
-    """What a configuration holds besides JSON. By hand: dumping it would build a serializer first, at every start."""
+def _encode_setting(value: Any) -> Any:
+    """Converts the values in a configuration that are not JSON. By hand: pydantic would build a serializer at every start."""
     if isinstance(value, Section):
         return dict(value)
     if isinstance(value, Path):

@@ -1,24 +1,24 @@
-"""What a supervisor is told: how to treat its server, and the parts of the world it may use. Values only."""
+"""What a supervisor is given: the terms for its server, and the functions of the outside that it may call. Values only."""
 
 from collections.abc import Callable
-from dataclasses import field
 
-from gristmill.events import Emit, ignore
+from msgspec import Struct, field
+
+from gristmill.events import Emit, ignore_event
 from gristmill.upstream.base import Ask
 from gristmill.upstream.circuit_breaker import Backoff, Dice
-from gristmill.upstream.remembered_tools import Remembered
-from gristmill.upstream.surroundings import always
-from gristmill.upstream.tool_filter import Filter
-from gristmill.values import dataclass
+from gristmill.upstream.json_limits import JsonLimits
+from gristmill.upstream.remembered_tools import RememberedTools
+from gristmill.upstream.surroundings import assume_listener
+from gristmill.upstream.tool_filter import ToolFilter
 
 
-def forget(_remembered: Remembered) -> None:
-    """Keeps nothing."""
+def discard_tools(_remembered: RememberedTools) -> None:
+    """Discards the tools: for supervisors that remember nothing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
-    """How one server is treated."""
+class ServerTerms(Struct, frozen=True, kw_only=True):
+    """The timeouts, filters and checks for one server."""
 
     kind: str
     legacy: bool = False
@@ -27,22 +27,24 @@ class Terms:
     health_seconds: float = 60.0
     relist_seconds: float = 1.0
     check_output: bool = True
-    only: Filter = field(default_factory=Filter)
+    limits: JsonLimits = field(default_factory=JsonLimits)
+    tool_filter: ToolFilter = field(default_factory=ToolFilter)
     backoff: Backoff = field(default_factory=Backoff)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outside:
-    """Everything of the world that a supervisor uses."""
+class OutsideHooks(Struct, frozen=True, kw_only=True):
+    """All functions from outside this room that a supervisor calls."""
 
     dice: Dice
-    emit: Emit = ignore
-    heard: Callable[[str], bool] = always
-    """Whether somebody listens to this execution."""
+    emit: Emit = ignore_event
+    has_listener: Callable[[str], bool] = assume_listener
+    """Whether anyone receives the events of this execution."""
     ask: Ask | None = None
     mask: Callable[[str], str] = str
-    """Takes secrets out of a message."""
-    explain: Callable[[], str] = str
-    """The server's last words, if it has any."""
-    keep: Callable[[Remembered], None] = forget
-    """Remembers a catalogue; runs in a thread."""
+    """Replaces secrets in a message."""
+    describe_failure: Callable[[], str] = str
+    """Returns what the server's program said about its failure, or an empty text."""
+    read_output: Callable[[], tuple[str, ...]] = tuple
+    """Returns the last lines that the server's program wrote to stderr."""
+    save_tools: Callable[[RememberedTools], None] = discard_tools
+    """Saves the listed tools for the next start; runs in a thread."""

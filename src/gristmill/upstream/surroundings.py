@@ -1,70 +1,74 @@
-"""What this room uses of its surroundings, as one value. Light: naming it loads nothing of the MCP SDK."""
+"""What this room needs from outside, as one value. Cheap to import: it does not load the MCP SDK."""
 
 import random
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from gristmill.events import Emit, ignore
+from msgspec import Struct
+
+from gristmill.events import Emit, ignore_event
 from gristmill.upstream.base import Ask
 from gristmill.upstream.circuit_breaker import Dice
 from gristmill.upstream.login.token_store import TokenStore
-from gristmill.upstream.secret_references import Keyring, no_keyring
-from gristmill.values import dataclass
+from gristmill.upstream.secret_references import Keyring, report_no_keyring
 
-Tokens = Callable[[str], TokenStore]
-"""A server's name → where its tokens are kept."""
+OpenTokenStore = Callable[[str], TokenStore]
+"""Takes a server's name; returns the store for its tokens."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Walls:
-    """What a program is to be confined to. Paths are resolved but not looked at yet."""
+class ProgramConfinement(Struct, frozen=True, kw_only=True):
+    """The limits for one confined program. Paths are resolved, but not checked yet."""
 
     server: str
     program: str
-    """The program itself, found on the path."""
+    """Path of the program itself, as found on ``path``."""
     path: str
-    """Where it finds others."""
+    """The search path (PATH) on which the program finds other programs."""
     cwd: Path
-    """Where paths that are not absolute begin."""
+    """The folder that relative paths start from."""
     read: tuple[str, ...] = ()
     write: tuple[str, ...] = ()
     network: bool = False
+    user: str | None = None
+    """The user that the program runs as if the gateway runs as root."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Launcher:
-    """A command that puts the walls up and becomes what follows it, and the folder that is the program's own meanwhile."""
+class ConfiningLauncher(Struct, frozen=True, kw_only=True):
+    """A command that applies the limits and then becomes the program after it, and a private folder for that program."""
 
     command: tuple[str, ...]
     folder: Path
 
 
-Confine = Callable[[Walls], AbstractContextManager[Launcher]]
-"""Walls → the launcher of one process; its folder is removed on the way out. Both may take time: run them in a thread."""
+Confine = Callable[[ProgramConfinement], AbstractContextManager[ConfiningLauncher]]
+"""Takes the limits; returns a context manager with the launcher of one process.
+
+Leaving it removes the launcher's folder. Entering and leaving may block: run them in a thread.
+"""
 
 
-def always(_execution: str) -> bool:
-    """Somebody listens to every execution."""
+def assume_listener(_execution: str) -> bool:
+    """Says of every execution that its events have a receiver."""
     return True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class World:
-    """What this room uses of its surroundings."""
+class Surroundings:
+    """What this room needs from outside."""
 
     environ: Mapping[str, str] = field(repr=False)
     cache: Path | None = None
-    """Folder for remembered catalogues; none remembers nothing."""
-    keyring: Keyring = no_keyring
-    tokens: Tokens | None = None
-    """Where the tokens of a server's login are kept."""
-    emit: Emit = ignore
-    heard: Callable[[str], bool] = always
-    """Whether somebody listens to this execution; progress that nobody hears is not asked for."""
+    """Folder for remembered tools; with None, tools are not remembered."""
+    keyring: Keyring = report_no_keyring
+    open_token_store: OpenTokenStore | None = None
+    """Opens the store for the tokens of a server's login."""
+    emit: Emit = ignore_event
+    has_listener: Callable[[str], bool] = assume_listener
+    """Whether anyone receives the events of this execution. If not, servers are not asked to report progress."""
     confine: Confine | None = None
-    """Puts walls around a server's program; with none a server that wants them is not started."""
+    """Confines a server's program. With None, a server that is configured to be confined does not start."""
     ask: Ask | None = None
-    """Answers questions of servers; with none they are told that nobody here can be asked."""
+    """Answers questions of servers. With None, servers are told that questions cannot be answered."""
     dice: Dice = random.random

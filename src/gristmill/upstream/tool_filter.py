@@ -1,19 +1,18 @@
-"""Which of a server's tools are offered. Pure, and apart from the listing, which needs the MCP SDK."""
+"""Decides which tools of a server are offered. Pure, and separate from the listing, which needs the MCP SDK."""
 
 from fnmatch import fnmatchcase
 
-from gristmill.values import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Filter:
-    """Which of a server's tools are offered."""
+class ToolFilter(Struct, frozen=True, kw_only=True):
+    """Name patterns that decide which tools of a server are offered."""
 
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
 
     def admits(self, name: str) -> bool:
-        """Whether ``name`` is offered; an empty ``include`` offers all, ``exclude`` wins."""
+        """Whether the tool ``name`` is offered. An empty ``include`` offers all; ``exclude`` wins over ``include``."""
         if any(fnmatchcase(name, pattern) for pattern in self.exclude):
             return False
         return not self.include or any(fnmatchcase(name, pattern) for pattern in self.include)

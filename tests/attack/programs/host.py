@@ -38,7 +38,7 @@ async def main():
         await asyncio.sleep(0.3)
         pool = rooms.pool
         keeper = pool._template._keeper.pid
-        print(json.dumps({"keeper": keeper, "template": tree.children(keeper), "cgroups": pool.cgroups.unique()}), flush=True)
+        print(json.dumps({"keeper": keeper, "template": tree.list_children(keeper), "cgroups": pool.cgroups.unique_folders()}), flush=True)
         loop = asyncio.get_running_loop()
         line = await loop.run_in_executor(None, sys.stdin.readline)
         for task in tasks:

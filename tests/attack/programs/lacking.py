@@ -62,7 +62,7 @@ def answer(order):
 
 for room in ("catalog", "guard", "ledger", "runtime", "sandbox", "session", "shaping", "store", "upstream"):
     package = importlib.import_module(f"gristmill.{room}")
-    for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
         importlib.import_module(module.name)
 for line in sys.stdin:
     if (child := os.fork()) == 0:

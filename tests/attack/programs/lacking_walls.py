@@ -8,7 +8,7 @@ import struct
 import sys
 
 from gristmill.config.tree import load_config
-from gristmill.upstream.execution_callers import Callers
+from gristmill.upstream.execution_callers import ExecutionCallers
 from gristmill.runtime.open.open_servers import open_servers
 from gristmill.sandbox.linux import kernel
 
@@ -34,8 +34,8 @@ if order["deny"]:
 
 async def main():
     config = load_config(None, store={"path": order["state"]}, servers={"pry": order["server"]})
-    async with open_servers(config, {}, Callers()) as upstreams:
-        await upstreams["pry"].settled()
+    async with open_servers(config, {}, ExecutionCallers()) as upstreams:
+        await upstreams["pry"].wait_until_settled()
         status = upstreams["pry"].status
         return {"state": status.state, "error": status.error, "confined": status.confined}
 

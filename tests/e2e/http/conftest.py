@@ -18,11 +18,12 @@ import pytest
 from gristmill.config.sections.serve_section import Scope
 from gristmill.config.tree import Config, StoreConfig, load_config
 from gristmill.runtime.open.open_records import open_config_store
-from gristmill.serve.access_tokens import TABLES, Tokens
+from gristmill.serve.access_tokens import TokenRegister
 
 ROOT = Path(__file__).parents[3]
 TOKENS: dict[str, tuple[str, str, tuple[Scope, ...]]] = {
     "ann": ("ann", "acme", ("execute",)),
+    "ann_reveal": ("ann", "acme", ("execute", "reveal")),
     "reader": ("rita", "acme", ("read",)),
     "boss": ("bob", "acme", ("approve",)),
     "ann_both": ("ann", "acme", ("execute", "approve")),
@@ -80,8 +81,8 @@ class Service:
 
 def make_tokens(config: Config, wanted: dict[str, tuple[str, str, tuple[Scope, ...]]]) -> dict[str, str]:
     async def make() -> dict[str, str]:
-        async with open_config_store(config, TABLES) as store:
-            tokens = Tokens(store)
+        async with open_config_store(config) as store:
+            tokens = TokenRegister(store)
             return {
                 key: (await tokens.create(name, tenant=tenant, scopes=scopes))[0]
                 for key, (name, tenant, scopes) in wanted.items()

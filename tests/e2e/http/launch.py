@@ -5,8 +5,8 @@ import sys
 from typing import Any
 
 from gristmill.config.tree import load_config
-from gristmill.serve.http.http_server import serve
-from gristmill.serve.http.mount_mcp import known_mounts
+from gristmill.serve.http.http_server import run_service
+from gristmill.serve.http.mount_mcp import list_mounts
 
 sent: list[str] = []
 
@@ -25,4 +25,4 @@ def send(to: str) -> dict[str, Any]:
 TOOLS = {"crm.find": find, "crm.send": send}
 
 if __name__ == "__main__":
-    asyncio.run(serve(load_config(sys.argv[1]), *known_mounts(), tools=TOOLS))
+    asyncio.run(run_service(load_config(sys.argv[1]), *list_mounts(), tools=TOOLS))

@@ -12,7 +12,7 @@ import pytest
 
 from gristmill.config.tree import load_config
 from gristmill.runtime.open.open_records import open_config_store
-from gristmill.serve.access_tokens import TABLES, Tokens
+from gristmill.serve.access_tokens import TokenRegister
 from tests.e2e.http.conftest import ROOT, SETTINGS, Service, Start
 from tests.e2e.http.test_mcp import INITIALIZE
 from tests.e2e.test_cli import command_line
@@ -99,9 +99,9 @@ def test_a_token_can_be_required_on_this_machine_too(starting: Start) -> None:
 @pytest.mark.parametrize("revoked", [False, True])
 def test_an_address_beyond_this_machine_needs_tokens_to_start(tmp_path: Path, revoked: bool) -> None:
     async def make() -> None:
-        async with open_config_store(load_config(store={"path": str(tmp_path)}), TABLES) as store:
-            _, made = await Tokens(store).create("gone")
-            await Tokens(store).revoke(made.id)
+        async with open_config_store(load_config(store={"path": str(tmp_path)})) as store:
+            _, made = await TokenRegister(store).create("gone")
+            await TokenRegister(store).revoke(made.id)
 
     if revoked:
         asyncio.run(make())
@@ -131,8 +131,8 @@ def test_beyond_this_machine_every_request_needs_a_token(starting: Start) -> Non
 @pytest.mark.requirement("T42")
 def test_a_revoked_or_expired_token_opens_nothing(service: Service) -> None:
     async def make() -> tuple[str, str]:
-        async with open_config_store(service.config, TABLES) as store:
-            tokens = Tokens(store)
+        async with open_config_store(service.config) as store:
+            tokens = TokenRegister(store)
             old, _ = await tokens.create("old", scopes=("execute",), seconds=-1.0)
             gone, made = await tokens.create("gone", scopes=("execute",))
             await tokens.revoke(made.id)

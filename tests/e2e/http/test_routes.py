@@ -2,6 +2,8 @@
 
 import subprocess
 
+import pytest
+
 from tests.e2e.http.conftest import Service
 
 
@@ -169,3 +171,25 @@ def test_every_answer_carries_its_request_id(service: Service) -> None:
     with service.client("ann", headers={"X-Request-ID": "mine-1"}) as client:
         assert client.get("/tools").headers["x-request-id"] == "mine-1"
         assert client.get("/tools", headers={"X-Request-ID": "bad id"}).headers["x-request-id"] != "bad id"
+
+
+@pytest.mark.requirement("T93")
+def test_files_and_skills_are_masked_for_those_who_may_not_see_real_values(service: Service) -> None:
+    code = (
+        "def remind() -> str:\n    'Reminds ann@example.com.'\n    return 'ann@example.com'\n"
+        "open('mails.csv', 'w').write('mail\\n' + remind() + '\\n')\n"
+        "open('mails.bin', 'wb').write(b'\\0\\1' + remind().encode() + b'\\0')\nfrom skills import save\nsave(remind, level='user')\n1"
+    )
+    with service.client("ann") as ann, service.client("ann_reveal") as person:
+        done = ann.post("/execute", json={"code": code, "session": "masked"}).json()
+        assert done["status"] == "ok", done
+        seen = ann.get("/sessions/masked/files/mails.csv")
+        assert (seen.status_code, seen.headers["content-length"]) == (200, str(len(seen.content)))
+        assert seen.text.startswith("mail\n<EMAIL_")
+        assert person.get("/sessions/masked/files/mails.csv").text == "mail\nann@example.com\n"
+        refused = ann.get("/sessions/masked/files/mails.bin")
+        assert (refused.status_code, refused.json()["rule"]) == (403, "mask.file")
+        assert b"ann@example.com" in person.get("/sessions/masked/files/mails.bin").content
+        assert "<EMAIL_" in ann.get("/skills/remind").json()["source"]
+        assert "ann@example.com" in person.get("/skills/remind").json()["source"]
+        assert "ann@example.com" not in ann.get("/tools/search", params={"query": "remind"}).text

@@ -10,10 +10,11 @@ import websockets
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from gristmill.events import OutputWritten
+from gristmill.model import Identity
+from gristmill.runs import kept_events
+from gristmill.runs.active_run import ActiveRun
 from gristmill.runtime.open.open_records import open_config_store
-from gristmill.serve.access_tokens import TABLES, Tokens
-from gristmill.serve.http import runs
-from gristmill.serve.http.runs import Run
+from gristmill.serve.access_tokens import TokenRegister
 from tests.e2e.http.conftest import Service
 
 TALK = "from servers.crm import find\nprint('one')\nfind('x')\nprint('two')\n'end'"
@@ -68,14 +69,14 @@ def test_a_stream_is_taken_up_where_it_broke(service: Service) -> None:
 
 
 def test_what_a_slow_listener_missed_is_counted_and_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runs, "EVENTS", 10)
+    monkeypatch.setattr(kept_events, "EVENTS", 10)
 
     async def play() -> list[tuple[int, str]]:
-        run = Run(id="x", tenant="t", caller="c", session=None, began=0.0)
+        run = ActiveRun(id="x", identity=Identity(tenant="t", caller="c"), session=None, began=0.0)
         for number in range(100):
-            run.hear(OutputWritten(execution="x", text=str(number)))
-        run.end("outcome", None, 1.0)
-        return [(heard.number, heard.name) async for heard in run.follow() if heard]
+            run.record_event(OutputWritten(execution="x", text=str(number)))
+        run.record_end("outcome", None, 1.0)
+        return [(heard.number, heard.name) async for heard in run.events.follow() if heard]
 
     heard = asyncio.run(play())
     assert heard[0] == (91, "dropped")
@@ -160,8 +161,8 @@ def test_a_socket_of_a_foreign_page_is_never_opened(service: Service, headers: d
 @pytest.mark.requirement("T42")
 def test_a_token_that_is_revoked_opens_nothing_on_a_socket_that_is_open(service: Service) -> None:
     async def run() -> tuple[dict[str, Any], dict[str, Any]]:
-        async with open_config_store(service.config, TABLES) as store:
-            tokens = Tokens(store)
+        async with open_config_store(service.config) as store:
+            tokens = TokenRegister(store)
             token, made = await tokens.create("short", tenant="acme", scopes=("execute",))
             url, headers = service.url.replace("http", "ws") + "/ws", {"Authorization": f"Bearer {token}"}
             async with asyncio.timeout(60), websockets.connect(url, additional_headers=headers) as connection:
@@ -181,8 +182,8 @@ def test_a_token_that_is_revoked_opens_nothing_on_a_socket_that_is_open(service:
 @pytest.mark.requirement("T42")
 def test_a_socket_that_only_listens_ends_with_its_token(service: Service) -> None:
     async def run() -> int | None:
-        async with open_config_store(service.config, TABLES) as store:
-            tokens = Tokens(store)
+        async with open_config_store(service.config) as store:
+            tokens = TokenRegister(store)
             token, made = await tokens.create("listener", tenant="acme", scopes=("execute",))
             url, headers = service.url.replace("http", "ws") + "/ws", {"Authorization": f"Bearer {token}"}
             async with asyncio.timeout(20), websockets.connect(url, additional_headers=headers) as connection:
@@ -218,8 +219,8 @@ def test_bytes_on_a_socket_are_told_to_be_wrong(service: Service, headers: dict[
 @pytest.mark.parametrize("path", ["/events", "/executions/{id}/events"])
 def test_a_stream_ends_with_the_token_that_opened_it(service: Service, path: str) -> None:
     async def change(id_: str | None = None) -> str:
-        async with open_config_store(service.config, TABLES) as store:
-            tokens = Tokens(store)
+        async with open_config_store(service.config) as store:
+            tokens = TokenRegister(store)
             return (await tokens.revoke(id_)).id if id_ else (await tokens.create("rob", tenant="acme", scopes=("read",)))[0]
 
     token = asyncio.run(change())

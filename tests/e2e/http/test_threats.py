@@ -29,7 +29,11 @@ def raw(service: Service, content: bytes, *, seconds: float = 20.0) -> bytes:
 
 
 @pytest.mark.requirement("T43")
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:8030", "127.0.0.1.evil.example", "localhost.evil.example", ""])
+@pytest.mark.parametrize(
+    "host",
+    ["evil.example", "evil.example:8030", "127.0.0.1.evil.example", "localhost.evil.example", "", "localhost:8210,evil.example",
+     "localhost:8210@evil.example", "localhost:", "localhost/evil.example", "[::1]evil.example", "localhost:8210:1"],
+)  # fmt: skip
 def test_a_rebound_name_is_not_answered(service: Service, host: str) -> None:
     with service.client(headers={"Host": host}) as client:
         answer = client.post("/execute", json=GOOD)
@@ -130,6 +134,34 @@ def test_what_is_no_request_is_told_so_and_hurts_nobody(service: Service, body: 
         assert client.get("/health").status_code == 200
 
 
+@pytest.mark.requirement("T110")
+@pytest.mark.parametrize(
+    "body",
+    [b'{"code": "1", "code": "2"}', b'{"code": "1", "context": {"a": [{"b": 1, "b": 1}]}}', b'{"code": "1", "cod\\u0065": "2"}'],
+)
+def test_a_key_that_stands_twice_is_refused(service: Service, body: bytes) -> None:
+    with service.client("ann", headers={"Content-Type": "application/json"}) as client:
+        answer = client.post("/execute", content=body)
+        padded = client.post("/execute", content=b" " * 100_000 + body)
+        asked = b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": ' + body + b"}"
+        over_mcp = client.post("/mcp", content=asked, headers={"Accept": "application/json, text/event-stream"})
+    for each in (answer, padded, over_mcp):
+        assert (each.status_code, each.json()["rule"]) == (422, "http.repeated_key")
+    headers = {"Authorization": f"Bearer {service.tokens['ann']}"}
+    with websockets.sync.client.connect(service.url.replace("http", "ws") + "/ws", additional_headers=headers) as socket_:
+        socket_.send(body.decode())
+        assert "http.repeated_key" in str(socket_.recv(timeout=30))
+
+
+@pytest.mark.requirement("T110")
+def test_a_request_that_is_hidden_in_the_body_of_another_is_not_answered(service: Service) -> None:
+    hidden = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    head = b"POST /execute HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n"
+    answer = raw(service, head + b"Content-Length: %d\r\n\r\n0\r\n\r\n" % (5 + len(hidden)) + hidden)
+    assert answer.startswith(b"HTTP/1.1 400")
+    assert answer.count(b"HTTP/1.1 ") == 1
+
+
 @pytest.mark.requirement("T44")
 def test_headers_that_are_too_large_are_refused(service: Service) -> None:
     answer = raw(service, b"GET /tools HTTP/1.1\r\nHost: localhost\r\nX-Big: " + b"a" * 100_000 + b"\r\n\r\n")
@@ -180,7 +212,9 @@ def test_a_message_that_is_too_large_ends_its_socket_and_nothing_else(service: S
 @pytest.mark.requirement("T44")
 def test_past_so_many_connections_further_ones_are_told_so_until_some_end(starting: Start) -> None:
     with starting(SETTINGS.replace("request_seconds = 3.0", "request_seconds = 60.0") + "connections = 3\n") as service:
-        idle = [socket.create_connection(service.address, timeout=30) for _ in range(3)]
+        held = [begin_long_execution(service) for _ in range(3)]
+        while status(service) == 200:
+            pass  # their requests are read a moment later
         with service.client("operator") as client:
             assert [client.get(path).status_code for path in ("/health", "/ready", "/metrics")] == [
                 200
@@ -188,12 +222,21 @@ def test_past_so_many_connections_further_ones_are_told_so_until_some_end(starti
             refused = client.get("/tools")
             assert (refused.status_code, refused.json()["limit"]) == (503, "serve.connections")
             assert int(refused.headers["retry-after"]) > 0
-            assert 'http_requests_total{route="(none)",status="503"} 1.0' in client.get("/metrics").text
-        for one in idle:
+            assert 'http_requests_total{route="(none)",status="503"} 2.0' in client.get("/metrics").text
+        for one in held:
             one.close()
         while status(service) == 503:
             pass  # that they are gone is heard a moment later
         assert status(service) == 200
+
+
+def begin_long_execution(service: Service) -> socket.socket:
+    """A connection whose request is being answered until it is closed."""
+    body = json.dumps({"code": "import time\ntime.sleep(30)"}).encode()
+    head = f"POST /execute HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    connection = socket.create_connection(service.address, timeout=30)
+    connection.sendall(head.encode() + body)
+    return connection
 
 
 def status(service: Service) -> int:

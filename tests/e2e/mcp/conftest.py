@@ -14,11 +14,11 @@ from mcp_types import CallToolResult
 from gristmill.config.sections.policy_section import PolicyConfig
 from gristmill.config.tree import Config, SandboxConfig, StoreConfig
 from gristmill.runtime.runtime import Runtime
-from gristmill.serve.mcp.get_runtime import opened
-from gristmill.serve.mcp.mcp_door import Door
+from gristmill.serve.mcp.get_runtime import wrap_runtime
+from gristmill.serve.mcp.mcp_door import McpDoor
 from gristmill.serve.mcp.mcp_server import build_server
-from gristmill.serve.mcp.tools.known_servers import known_servers
-from gristmill.serve.mcp.tools.server_instructions import instructions
+from gristmill.serve.mcp.tools.known_servers import list_known_servers
+from gristmill.serve.mcp.tools.server_instructions import write_instructions
 from tests.conftest import TOOLS
 
 ROOT = Path(__file__).parents[3]
@@ -32,13 +32,17 @@ def anyio_backend() -> str:
 
 
 @asynccontextmanager
-async def open_door(state: Path, policy: dict[str, Any] | None = None, **parts: Any) -> AsyncGenerator[Door]:
+async def open_door(state: Path, policy: dict[str, Any] | None = None, **parts: Any) -> AsyncGenerator[McpDoor]:
     """A door in front of a runtime with the tools of all tests."""
     config = Config(sandbox=SandboxConfig(warm=1), store=StoreConfig(path=state), policy=PolicyConfig(**(policy or {})))
     async with Runtime.open(config, tools=TOOLS) as runtime:
-        servers = await known_servers(runtime)
-        values: dict[str, Any] = {"hall": opened(runtime), "instructions": instructions(servers), "names": tuple(servers)}
-        door = Door(**values | parts)
+        servers = await list_known_servers(runtime)
+        values: dict[str, Any] = {
+            "hall": wrap_runtime(runtime),
+            "instructions": write_instructions(servers),
+            "server_names": tuple(servers),
+        }
+        door = McpDoor(**values | parts)
         try:
             yield door
         finally:
@@ -46,7 +50,7 @@ async def open_door(state: Path, policy: dict[str, Any] | None = None, **parts: 
 
 
 @asynccontextmanager
-async def connected(door: Door, mode: Mode, **options: Any) -> AsyncGenerator[Client]:
+async def connected(door: McpDoor, mode: Mode, **options: Any) -> AsyncGenerator[Client]:
     """A client of that era, in memory."""
     async with Client(build_server(door), mode=mode, **options) as client:
         yield client

@@ -7,8 +7,10 @@ import anyio
 import pytest
 from mcp import Client, MCPError
 from mcp_types import AudioContent, ImageContent, PromptReference, ResourceListChangedNotification
+from msgspec.structs import force_setattr
 
 from gristmill.errors import SandboxUnavailable
+from gristmill.model import LOCAL_IDENTITY, Identity
 from gristmill.runtime.runtime import Runtime
 from tests.e2e.mcp.conftest import MODES, Mode, connected, open_door, text
 
@@ -57,7 +59,7 @@ async def test_a_session_keeps_variables_for_whoever_has_its_handle(state: Path,
 @pytest.mark.requirement("T46")
 async def test_a_handle_of_somebody_else_is_an_unknown_session(state: Path, mode: Mode) -> None:
     async with open_door(state) as door:
-        foreign = (await (await door.hall()).keeping.sessions.open(None, caller="somebody else")).handle
+        foreign = (await (await door.hall()).session_stores.sessions.open(None, identity=Identity(caller="somebody else"))).handle
         async with connected(door, mode) as client:
             result = await client.call_tool("execute_code", {"code": "1", "session": foreign})
 
@@ -130,7 +132,7 @@ async def test_cancelling_a_call_stops_its_run(state: Path, mode: Mode) -> None:
         """A runtime that says when a run begins and how it ends."""
 
         def __init__(self, runtime: Runtime) -> None:
-            self._runtime = runtime
+            self._runtime, self.config = runtime, runtime.config
 
         async def execute(self, code: str, **options: Any) -> Any:
             started.set()
@@ -141,7 +143,7 @@ async def test_cancelling_a_call_stops_its_run(state: Path, mode: Mode) -> None:
 
     async with open_door(state) as door:
         runtime: Any = Watching(await door.hall())
-        object.__setattr__(door, "hall", lambda: _value(runtime))
+        force_setattr(door, "hall", lambda: _value(runtime))
         async with connected(door, mode) as client:
             with anyio.fail_after(20):
                 async with anyio.create_task_group() as tasks:
@@ -175,7 +177,7 @@ async def test_workspace_files_are_resources_of_their_own_caller(state: Path, mo
         listed = {resource.name: str(resource.uri) for resource in reversed((await client.list_resources()).resources)}
         content: Any = (await client.read_resource(f"workspace://{handle}/notes.txt")).contents[0]
         image: Any = (await client.read_resource(f"workspace://{handle}/a%20b.bin")).contents[0]
-        foreign = (await (await door.hall()).keeping.sessions.open(None, caller="somebody else")).handle
+        foreign = (await (await door.hall()).session_stores.sessions.open(None, identity=Identity(caller="somebody else"))).handle
         for uri in (f"workspace://{foreign}/notes.txt", f"workspace://{handle}/../../x", "file:///etc/passwd"):
             with pytest.raises(MCPError):
                 await client.read_resource(uri)
@@ -246,8 +248,8 @@ async def test_the_surface_is_the_same_bytes_every_time(state: Path, mode: Mode)
 @pytest.mark.requirement("M4")
 async def test_a_handle_of_the_same_caller_in_another_tenant_is_an_unknown_session(state: Path, mode: Mode) -> None:
     async with open_door(state) as door, connected(door, mode) as client:
-        sessions = (await door.hall()).keeping.sessions
-        foreign = (await sessions.open(None, "another", "local")).handle
+        sessions = (await door.hall()).session_stores.sessions
+        foreign = (await sessions.open(None, identity=Identity(tenant="another"))).handle
         result: Any = await client.call_tool("execute_code", {"code": "1", "session": foreign})
 
     assert result.is_error
@@ -259,8 +261,8 @@ async def test_a_new_session_says_how_long_it_is_kept_and_an_ended_one_that_it_i
     async with open_door(state) as door, connected(door, mode) as client:
         opened: Any = await client.call_tool("execute_code", {"code": "1", "session": "new"})
         handle = opened.structured_content["session"]
-        sessions = (await door.hall()).keeping.sessions
-        await sessions.delete(await sessions.get(handle))
+        sessions = (await door.hall()).session_stores.sessions
+        await sessions.delete(await sessions.get(handle, identity=LOCAL_IDENTITY))
         ended: Any = await client.call_tool("execute_code", {"code": "1", "session": handle})
 
     assert "kept until" in text(opened)

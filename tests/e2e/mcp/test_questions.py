@@ -8,6 +8,7 @@ import anyio
 import pytest
 from mcp_types import ElicitRequestFormParams, ElicitResult
 
+from gristmill.config.tree import Config
 from gristmill.model import Outcome
 from tests.e2e.mcp.conftest import MODES, Mode, connected, open_door, text
 from tests.unit.serve.mcp.tools.test_outcome_result import OK, PLAN
@@ -19,6 +20,7 @@ class Asking:
     """A runtime whose every run wants approval."""
 
     can_ask = False
+    config = Config()
 
     def __init__(self) -> None:
         self.cancelled = anyio.Event()

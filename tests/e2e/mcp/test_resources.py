@@ -1,6 +1,7 @@
 """Workspace files as resources: found, read within a cap, followed; nothing is announced that a client could not see."""
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -20,10 +21,10 @@ from mcp_types import (
     SubscribeRequestParams,
 )
 
-from gristmill.serve.mcp.mcp_door import Door
+from gristmill.model import Identity
+from gristmill.serve.mcp.mcp_door import McpDoor
 from gristmill.serve.mcp.resources.file_resources import READ_BYTES, TEMPLATE
-from gristmill.serve.mcp.who import Who
-from tests.e2e.mcp.conftest import MODES, Mode, connected, open_door
+from tests.e2e.mcp.conftest import MODES, Mode, connected, open_door, text
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("mode", MODES)]
 
@@ -95,15 +96,15 @@ async def run(client: Client, code: str, session: str = "new") -> str:
     return result.structured_content["session"]
 
 
-async def settled(door: Door) -> None:
+async def settled(door: McpDoor) -> None:
     """Whatever was to be announced is."""
-    await asyncio.gather(*door.changes._telling)  # pyright: ignore[reportPrivateUsage]
+    await asyncio.gather(*door.file_changes._telling)  # pyright: ignore[reportPrivateUsage]
 
 
 async def test_the_template_is_completed_with_the_sessions_of_the_caller(state: Path, mode: Mode) -> None:
     async with open_door(state) as door, connected(door, mode) as client:
         own = await run(client, "1")
-        foreign = (await (await door.hall()).keeping.sessions.open(None, caller="somebody else")).handle
+        foreign = (await (await door.hall()).session_stores.sessions.open(None, identity=Identity(caller="somebody else"))).handle
         templates = (await client.list_resource_templates()).resource_templates
         reference = ResourceTemplateReference(uri=TEMPLATE)
         found = (await client.complete(reference, {"name": "session", "value": own[:8]})).completion.values
@@ -151,14 +152,14 @@ async def test_whoever_follows_a_file_hears_that_it_has_changed(state: Path, mod
 async def test_a_file_of_somebody_else_cannot_be_followed(state: Path, mode: Mode) -> None:
     heard = Heard()
     async with open_door(state) as door, connected(door, mode) as client:
-        sessions = (await door.hall()).keeping.sessions
-        uri = f"workspace://{(await sessions.open(None, caller='somebody else')).handle}/a"
+        sessions = (await door.hall()).session_stores.sessions
+        uri = f"workspace://{(await sessions.open(None, identity=Identity(caller='somebody else'))).handle}/a"
         if mode == "legacy":
             with pytest.raises(MCPError):
                 await subscribe(client, uri)
         else:
             async with following(client, mode, heard, uri):
-                bus = door.changes._buses[Who()]  # pyright: ignore[reportPrivateUsage]
+                bus = door.file_changes._buses[Identity()]  # pyright: ignore[reportPrivateUsage]
                 await bus.publish(ResourceUpdated(uri=uri))
                 await bus.publish(ResourcesListChanged())
                 await heard.until("list")
@@ -187,15 +188,15 @@ async def test_the_list_is_said_to_have_changed_only_when_it_has(state: Path, mo
 async def test_files_of_another_caller_are_not_announced(state: Path, mode: Mode) -> None:
     heard = Heard()
 
-    def who(ctx: Any) -> Who:
-        return Who(ctx.session.client_params.client_info.name)
+    def who(ctx: Any) -> Identity:
+        return Identity(caller=ctx.session.client_params.client_info.name)
 
     def named(name: str) -> dict[str, Any]:
         return {"client_info": Implementation(name=name, version="1")}
 
     with anyio.fail_after(60):
         async with (
-            open_door(state, who=who) as door,
+            open_door(state, identify_caller=who) as door,
             connected(door, mode, **named("ann"), **options(mode, heard)) as ann,
             connected(door, mode, **named("bob")) as bob,
             following(ann, mode, heard),
@@ -247,3 +248,53 @@ async def test_only_the_list_of_files_is_said_to_be_able_to_change(state: Path, 
 
     changing = {name for name in ("tools", "prompts", "resources") if said[name].get("listChanged")}
     assert changing == {"resources"}
+
+
+ROWS = "[{'n': n, 'mail': f'ann{n}' + chr(64) + 'example.com'} for n in range(2000)]"
+
+
+@pytest.mark.requirement("T93")
+async def test_a_result_that_did_not_fit_is_masked_when_it_is_read_as_a_resource(state: Path, mode: Mode) -> None:
+    async with open_door(state) as door, connected(door, mode) as client:
+        result: Any = await client.call_tool("execute_code", {"code": ROWS, "session": "new"})
+        handle, left = result.structured_content["session"], result.structured_content["left_out"][0]
+        content: Any = (await client.read_resource(f"workspace://{handle}/{left['path']}")).contents[0]
+        rows = json.loads(content.text)
+        # The placeholder is that of the session: code that gets it from the model sends the real value to tools.
+        echo = await client.call_tool(
+            "execute_code", {"code": f"'ann7' + chr(64) + 'example.com', {left['path']!r}", "session": handle}
+        )
+
+    assert "@example" not in content.text
+    assert (len(rows), rows[7]["n"]) == (2000, 7)
+    assert rows[7]["mail"] in text(echo)
+
+
+@pytest.mark.requirement("T93")
+async def test_pictures_with_personal_data_in_them_are_withheld(state: Path, mode: Mode) -> None:
+    code = (
+        "data = b'\\x89PNG\\r\\n\\x1a\\n\\0tEXtAuthor\\0Ann <ann' + bytes([64]) + b'example.com>\\0'\n"
+        "open('a.png', 'wb').write(data)\n{'type': 'image', 'path': 'a.png'}"
+    )
+    async with open_door(state) as door, connected(door, mode) as client:
+        result: Any = await client.call_tool("execute_code", {"code": code, "session": "new"})
+        with pytest.raises(MCPError, match="cannot be masked"):
+            await client.read_resource(f"workspace://{result.structured_content['session']}/a.png")
+
+    assert [block.type for block in result.content] == ["text", "text"]
+    assert "a.png is withheld" in result.content[1].text
+
+
+@pytest.mark.requirement("T93")
+async def test_what_code_writes_into_a_skill_is_masked_where_skills_are_found(state: Path, mode: Mode) -> None:
+    code = (
+        "def remind_customer(to: str = 'ann@example.com') -> None:\n    'Reminds the customer ann@example.com.'\n"
+        "from skills import save\nsave(remind_customer, level='user')\n1"
+    )
+    async with open_door(state) as door, connected(door, mode) as client:
+        saved = await client.call_tool("execute_code", {"code": code, "session": "new"})
+        found = await client.call_tool("search_tools", {"query": "remind the customer"})
+
+    assert text(saved).startswith("ok"), text(saved)
+    assert "remind_customer" in text(found)
+    assert "ann@example.com" not in text(found)

@@ -152,6 +152,28 @@ def test_nothing_is_left_when_the_client_vanishes_in_the_middle_of_a_run(folder:
     assert not left
 
 
+@pytest.mark.requirement("T114")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_the_server_and_what_ran_is_on_record(folder: Path, number: int) -> None:
+    with serving(folder) as peer:
+        peer.shake_hands()
+        params = {
+            "name": "execute_code",
+            "arguments": {"code": "print('begun')\nwhile True: pass"},
+            "_meta": {"progressToken": 1},
+        }
+        peer.send({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+        assert "begun" in peer.read()["params"]["message"]
+        processes = below(peer.process.pid)
+        peer.process.send_signal(number)
+        assert peer.process.wait(30) == 0
+        left = _still(processes)
+    assert not left
+    command = [sys.executable, "-m", "gristmill", "audit", "list", "--json", "--config", str(folder / "gristmill.toml")]
+    listed = subprocess.run(command, capture_output=True, text=True, env=environ(), timeout=60, check=True).stdout
+    assert '"interrupted"' in listed
+
+
 def test_without_any_input_the_server_ends(folder: Path) -> None:
     command = [sys.executable, "-m", "gristmill", "serve", "--config", str(folder / "gristmill.toml")]
     (folder / "gristmill.toml").write_text(f'[store]\npath = "{folder / "state"}"\n')

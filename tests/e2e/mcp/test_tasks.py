@@ -11,9 +11,9 @@ import pytest
 from mcp import Client, MCPError
 from mcp_types import GetTaskRequestParams, Request, RequestParams
 
-from gristmill.model import Outcome
-from gristmill.serve.mcp.mcp_door import Door
-from gristmill.serve.mcp.who import Who
+from gristmill.config.tree import Config
+from gristmill.model import Identity, Outcome
+from gristmill.serve.mcp.mcp_door import McpDoor
 from tests.e2e.mcp.conftest import connected, open_door, text
 from tests.e2e.mcp.tasks_client import EXTENSION, Anything, Ask, Handle, Tasks, cancel, get, until, update
 from tests.e2e.mcp.test_questions import Asking
@@ -25,7 +25,7 @@ ENDLESS = {"code": "while True: pass"}
 
 
 @asynccontextmanager
-async def client_with_tasks(door: Door, **options: Any) -> AsyncGenerator[Client]:
+async def client_with_tasks(door: McpDoor, **options: Any) -> AsyncGenerator[Client]:
     with anyio.fail_after(60):
         async with connected(door, MODERN, extensions=[Tasks(**options)]) as client:
             yield client
@@ -104,6 +104,7 @@ async def test_a_program_that_fails_is_a_task_that_completed_with_an_error(state
 async def test_a_fault_of_ours_is_a_task_that_failed_and_says_nothing_of_what_is_inside(state: Path) -> None:
     class Broken:
         can_ask = False
+        config = Config()
 
         async def execute(self, *_: Any, **__: Any) -> None:
             await handed_out.wait()
@@ -190,12 +191,12 @@ async def test_answers_to_no_open_question_are_ignored_and_a_wrong_kind_of_answe
 @pytest.mark.requirement("T46")
 @pytest.mark.requirement("M8")
 async def test_a_task_is_not_there_for_another_caller(state: Path) -> None:
-    callers = [Who("ann"), Who("bob"), Who("ann", tenant="another"), Who("ann")]
+    callers = [Identity(caller="ann"), Identity(caller="bob"), Identity(tenant="another", caller="ann"), Identity(caller="ann")]
 
-    def who(_ctx: Any) -> Who:
+    def who(_ctx: Any) -> Identity:
         return callers[0]
 
-    async with open_door(state, task_after=0.0, who=who) as door, client_with_tasks(door) as client:
+    async with open_door(state, task_after=0.0, identify_caller=who) as door, client_with_tasks(door) as client:
         handle = await begin(client, ENDLESS)
         codes: list[int | str] = []
         for _ in range(3):

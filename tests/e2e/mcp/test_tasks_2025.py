@@ -8,7 +8,7 @@ import pytest
 from mcp import Client, MCPError
 from mcp_types import ElicitResult, GetTaskRequestParams, PaginatedRequestParams, Request
 
-from gristmill.serve.mcp.who import Who
+from gristmill.model import Identity
 from tests.e2e.mcp.conftest import connected, open_door
 from tests.e2e.mcp.tasks_client import Anything
 
@@ -101,12 +101,12 @@ async def test_what_a_task_asks_is_put_while_its_result_is_waited_for(state: Pat
 
 @pytest.mark.requirement("T46")
 async def test_a_task_of_another_caller_is_not_there_and_not_listed(state: Path) -> None:
-    callers = [Who("ann"), Who("bob")]
+    callers = [Identity(caller="ann"), Identity(caller="bob")]
 
-    def who(_ctx: Any) -> Who:
+    def who(_ctx: Any) -> Identity:
         return callers[0]
 
-    async with open_door(state, who=who) as door, connected(door, "legacy") as client:
+    async with open_door(state, identify_caller=who) as door, connected(door, "legacy") as client:
         task = await begin(client, {"code": "1"})
         callers.pop(0)
         for method in ("tasks/get", "tasks/result", "tasks/cancel"):

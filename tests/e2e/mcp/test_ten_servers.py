@@ -126,7 +126,7 @@ async def test_a_day_with_ten_servers(folder: Path, mode: Mode) -> None:
 
         written = await run(client, WRITE.format(path=str(folder / "out.txt")), session=session)
         assert (written["status"], (folder / "out.txt").read_text()) == ("ok", "joined"), written
-        greeted = await run(client, "from servers.asking import greet\nname = greet()['result']\nname", session=session)
+        greeted = await run(client, "from servers.asking import greet\nname = greet()\nname", session=session)
         assert greeted["result"] == "hello Ann"
         assert ["write_file" in asked[0], "who are you?" in asked[1]] == [True, True]
 

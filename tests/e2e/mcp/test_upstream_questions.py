@@ -11,8 +11,8 @@ from mcp_types import ElicitRequestFormParams, ElicitResult
 
 from gristmill.config.sections.policy_section import PolicyConfig
 from gristmill.config.tree import Config, SandboxConfig, StoreConfig
-from gristmill.serve.mcp.mcp_door import Door
-from gristmill.serve.mcp.open_in_background import opening
+from gristmill.serve.mcp.mcp_door import McpDoor
+from gristmill.serve.mcp.open_in_background import open_in_background
 from tests.e2e.mcp.conftest import MODES, Mode, connected, text
 from tests.servers.warm import server_of
 
@@ -23,14 +23,14 @@ THREE = "import asyncio\nfrom servers import new\nawait asyncio.gather(*(asyncio
 
 
 @asynccontextmanager
-async def door(state: Path) -> AsyncGenerator[Door]:
+async def door(state: Path) -> AsyncGenerator[McpDoor]:
     """The door as ``gristmill serve`` opens it, with a server behind it that asks."""
     server = server_of("modern.py")
     config = Config(
         servers={"new": server}, sandbox=SandboxConfig(warm=1), policy=PolicyConfig(allow=("*",)), store=StoreConfig(path=state)
     )
-    async with opening(config) as hall:
-        made = Door(hall=hall, instructions="")
+    async with open_in_background(config) as hall:
+        made = McpDoor(hall=hall, instructions="")
         try:
             with anyio.fail_after(60):
                 yield made
@@ -57,7 +57,7 @@ async def test_the_person_is_asked_and_told_which_server_wants_to_know(state: Pa
     async with door(state) as made, connected(made, mode, elicitation_callback=person) as client:
         answer: Any = await client.call_tool("execute_code", {"code": GREET})
 
-    assert answer.structured_content["result"] == {"result": "hello Ann"}
+    assert answer.structured_content["result"] == "hello Ann"
     assert person.shown == ["The server new asks for new.greet: who are you?"]
 
 
@@ -66,7 +66,7 @@ async def test_questions_of_parallel_calls_are_all_answered(state: Path, mode: M
     async with door(state) as made, connected(made, mode, elicitation_callback=person) as client:
         answer: Any = await client.call_tool("execute_code", {"code": THREE})
 
-    assert answer.structured_content["result"] == [{"result": "hello Ann"}] * 3
+    assert answer.structured_content["result"] == ["hello Ann"] * 3
     assert len(person.shown) == 3
 
 
@@ -81,4 +81,4 @@ async def test_a_client_that_cannot_ask_is_told_so(state: Path, mode: Mode) -> N
     async with door(state) as made, connected(made, mode) as client:
         answer: Any = await client.call_tool("execute_code", {"code": GREET})
 
-    assert "asks for input, and nobody behind this execution can answer" in text(answer)
+    assert "asks for input, and the caller of this execution cannot answer" in text(answer)

@@ -13,7 +13,6 @@ from gristmill.errors import NotFound, StoreUnavailable
 from gristmill.ledger.audit import audit as audit_module
 from gristmill.ledger.audit.audit import Audit
 from gristmill.ledger.audit.audit_entries import AuditFilter, AuditRecord
-from gristmill.ledger.audit.audit_rows import AUDIT_TABLES
 from gristmill.store.base import Transaction
 from gristmill.store.database import Database
 from tests.integration.store.conftest import Place
@@ -37,7 +36,7 @@ def call(number: int, **fields: object) -> AuditRecord:
 
 @asynccontextmanager
 async def opened(place: Place, key: bytes = KEY) -> AsyncGenerator[tuple[Audit, Database]]:
-    store = await place.open(*AUDIT_TABLES)
+    store = await place.open()
     audit = Audit(store, key, place.folder, clock=lambda: 5000.0)
     try:
         yield audit, store

@@ -1,8 +1,9 @@
 """Both stores: every test of this folder that asks for ``place`` runs on SQLite and on PostgreSQL."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 from uuid import uuid4
 
@@ -22,7 +23,14 @@ class Place:
     url: str | None
 
     async def open(self, *tables: str) -> Database:
-        return await open_store(self.folder, tables, url=self.url)
+        return await open_with(self.folder, tables, url=self.url)
+
+
+async def open_with(folder: Path, tables: Iterable[str], **options: Any) -> Database:
+    """Opens a store, and creates tables of the test's own in it."""
+    store = await open_store(folder, **options)
+    await store.write(*((table, ()) for table in tables))
+    return store
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ import pytest
 
 from gristmill.errors import StoreUnavailable
 from gristmill.store.base import Transaction
-from gristmill.store.open_store import FILE, open_store
+from gristmill.store.open_store import FILE_NAME
 from gristmill.store.sqlite import Sqlite
-from tests.integration.store.conftest import Place
+from tests.integration.store.conftest import Place, open_with
 
 pytestmark = pytest.mark.anyio
 
@@ -25,14 +25,14 @@ def count(transaction: Transaction) -> object:
 
 
 async def test_nobody_is_woken_for_a_row_of_a_file(tmp_path: Path) -> None:
-    store = await open_store(tmp_path, TABLES)
+    store = await open_with(tmp_path, TABLES)
     assert await store.change(count, is_brief=True) == (0, True)
     assert await store.change(count) == (0, False)
     await store.close()
 
 
 async def test_who_must_be_sure_of_the_disk_waits_for_it_elsewhere(tmp_path: Path) -> None:
-    store = await open_store(tmp_path, TABLES, sync="full")
+    store = await open_with(tmp_path, TABLES, sync="full")
     assert await store.change(count, is_brief=True) == (0, False)
     await store.close()
 
@@ -46,14 +46,14 @@ async def test_it_comes_after_everything_that_was_to_be_written_before(place: Pl
 
 
 async def test_it_does_not_overtake_what_was_asked_for_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store, may_begin, begin = await open_store(tmp_path, TABLES), threading.Event(), Sqlite.begin
+    store, may_begin, begin = await open_with(tmp_path, TABLES), threading.Event(), Sqlite.begin_statements
 
     def begin_late(driver: Sqlite) -> tuple[str, ...]:
         if threading.current_thread() is not threading.main_thread():
             may_begin.wait(10)
         return begin(driver)
 
-    monkeypatch.setattr(Sqlite, "begin", begin_late)
+    monkeypatch.setattr(Sqlite, "begin_statements", begin_late)
     asyncio.get_running_loop().call_later(0.05, may_begin.set)
     first = asyncio.create_task(store.write((PUT, ("a", 1))))
     await asyncio.sleep(0)
@@ -103,9 +103,9 @@ async def test_what_was_gathered_and_fails_is_told_to_whoever_flushes(place: Pla
 
 @pytest.mark.timeout(8)  # less than the patience of other connections
 async def test_another_process_that_writes_holds_up_nobody_but_the_asker(tmp_path: Path) -> None:
-    store = await open_store(tmp_path, TABLES)
+    store = await open_with(tmp_path, TABLES)
     await store.change(count, is_brief=True)
-    other = sqlite3.connect(tmp_path / FILE, isolation_level=None)
+    other = sqlite3.connect(tmp_path / FILE_NAME, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     asked = asyncio.create_task(store.change(count, is_brief=True))
     await asyncio.sleep(0)

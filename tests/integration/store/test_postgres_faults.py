@@ -73,7 +73,7 @@ async def test_no_error_shows_the_password(remote: Place) -> None:
     assert remote.url is not None
     wrong = re.sub(r"mill:[^@]+@", "mill:hunter2@", remote.url)
     with pytest.raises(StoreUnavailable) as refused:
-        await open_store(remote.folder, TABLES, url=wrong)
+        await open_store(remote.folder, url=wrong)
     with pytest.raises(ConfigError) as misread:
-        await open_store(remote.folder, TABLES, url="postgresql://mill:hunter%ZZ2@host:port/")
+        await open_store(remote.folder, url="postgresql://mill:hunter%ZZ2@host:port/")
     assert "hunter" not in str(refused.value) + str(misread.value) + repr(misread.value.__cause__)

@@ -11,6 +11,7 @@ import pytest
 from gristmill.errors import StoreUnavailable
 from gristmill.store import sqlite
 from gristmill.store.open_store import open_store
+from tests.integration.store.conftest import open_with
 
 TABLES = ("CREATE TABLE IF NOT EXISTS things (name TEXT PRIMARY KEY, body BLOB)",)
 
@@ -21,7 +22,8 @@ from gristmill.errors import StoreUnavailable
 from gristmill.store.open_store import open_store
 
 async def main(folder):
-    store = await open_store(folder, ["CREATE TABLE IF NOT EXISTS things (name TEXT PRIMARY KEY, body BLOB)"])
+    store = await open_store(folder)
+    await store.write(("CREATE TABLE things (name TEXT PRIMARY KEY, body BLOB)", ()))
     kept = []
     ballast = folder / "ballast"
     ballast.write_bytes(bytes(300_000))
@@ -37,7 +39,7 @@ async def main(folder):
     ballast.unlink()
     await store.write(("INSERT INTO things VALUES ('again', NULL)", ()))
     await store.close()
-    again = await open_store(folder, [])
+    again = await open_store(folder)
     assert await again.read("PRAGMA integrity_check") == [("ok",)]
     assert await again.read("SELECT count(*) FROM things WHERE name = 'again'") == [(1,)]
     await again.close()
@@ -53,18 +55,18 @@ from gristmill.errors import StoreUnavailable
 from gristmill.store.open_store import open_store
 
 async def main(folder):
-    tables = ["CREATE TABLE IF NOT EXISTS things (name TEXT PRIMARY KEY, body BLOB)"]
-    store = await open_store(folder, tables)
+    store = await open_store(folder)
+    await store.write(("CREATE TABLE things (name TEXT PRIMARY KEY, body BLOB)", ()))
     await store.write(("INSERT INTO things VALUES ('a', NULL)", ()))
     await store.close()
     subprocess.run(["mount", "-o", "remount,ro", str(folder)], check=True)
     try:
-        await open_store(folder, tables)
+        await open_store(folder)
     except StoreUnavailable:
         pass
     else:
         sys.exit("a store that cannot write was opened for writing")
-    reader = await open_store(folder, tables, read_only=True)
+    reader = await open_store(folder, read_only=True)
     print(await reader.read("SELECT name FROM things"))
     await reader.close()
 
@@ -95,7 +97,7 @@ async def test_a_store_locked_by_another_process_says_so_and_works_when_it_is_fr
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.05)
-    store = await open_store(tmp_path, TABLES)
+    store = await open_with(tmp_path, TABLES)
     other = sqlite3.connect(tmp_path / "gristmill.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(StoreUnavailable, match="locked"):
@@ -112,4 +114,4 @@ async def test_a_store_locked_by_another_process_says_so_and_works_when_it_is_fr
 async def test_a_folder_that_cannot_be_written_is_an_error_not_a_hang(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(StoreUnavailable):
-        await open_store(tmp_path / "file", TABLES)
+        await open_store(tmp_path / "file")

@@ -27,12 +27,6 @@ async def test_what_was_written_is_read_after_a_restart(place: Place) -> None:
     await again.close()
 
 
-async def test_tables_of_another_version_are_named_as_such(place: Place) -> None:
-    await (await _store(place)).close()
-    with pytest.raises(StoreUnavailable, match="another version of Gristmill"):
-        await place.open(*TABLES, "CREATE INDEX IF NOT EXISTS things_by_owner ON things (owner)")
-
-
 async def test_statements_of_one_write_take_effect_together_or_not_at_all(place: Place) -> None:
     store = await _store(place)
     with pytest.raises(StoreUnavailable):

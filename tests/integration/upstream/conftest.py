@@ -15,7 +15,7 @@ from gristmill.config.sections.servers_section import ServerConfig
 from gristmill.events import Event
 from gristmill.model import ToolCall
 from gristmill.upstream.base import Upstreams
-from gristmill.upstream.open_upstreams import World, open_upstreams
+from gristmill.upstream.open_upstreams import Surroundings, open_upstreams
 from tests.servers import HERE
 from tests.servers.warm import warm
 
@@ -46,10 +46,10 @@ def hostile(*words: str, **settings: Any) -> ServerConfig:
     return ServerConfig(command=sys.executable, args=("-I", "-S", script, *words), **values)
 
 
-def world(**parts: Any) -> World:
+def world(**parts: Any) -> Surroundings:
     """The world of a test: our environment, and no chance."""
     values: dict[str, Any] = {"environ": os.environ, "dice": lambda: 0.0}
-    return World(**values | parts)
+    return Surroundings(**values | parts)
 
 
 @asynccontextmanager

@@ -11,7 +11,7 @@ from anyio import fail_after
 
 from gristmill.config.sections.servers_section import ServerConfig
 from gristmill.errors import ToolFailed
-from gristmill.runtime.open.confine_servers import confine_from
+from gristmill.runtime.open.confine_servers import build_confine
 from gristmill.upstream.open_upstreams import open_upstreams
 from tests.integration.upstream.conftest import call, web, world
 from tests.servers import TOOLS, python_command
@@ -26,7 +26,7 @@ def _config(command: str, *args: str, **confine: Any) -> ServerConfig:
 @pytest.fixture
 def walls(tmp_path: Path) -> dict[str, Any]:
     """A world that confines, with its state beside the test's folder."""
-    return {"confine": confine_from(tmp_path / "state")}
+    return {"confine": build_confine(tmp_path / "state")}
 
 
 async def test_filesystem_works_in_its_folder_and_cannot_leave_it_even_where_it_would(
@@ -99,14 +99,14 @@ async def test_a_home_that_is_configured_is_kept(tmp_path: Path, walls: dict[str
     server = server.model_copy(update={"env": {"HOME": "${env:ROOM}"}})
     with fail_after(60):
         async with open_upstreams({"time": server}, world(environ={**os.environ, "ROOM": str(room)}, **walls)) as upstreams:
-            await upstreams["time"].settled()
+            await upstreams["time"].wait_until_settled()
             assert upstreams["time"].status.state == "ready", upstreams["time"].status.error
 
 
 async def test_where_nobody_can_confine_the_server_is_not_started() -> None:
     with fail_after(60):
         async with open_upstreams({"time": _config(python_command("mcp-server-time"))}, world()) as upstreams:
-            await upstreams["time"].settled()
+            await upstreams["time"].wait_until_settled()
             status = upstreams["time"].status
     assert status.state == "failed"
-    assert "nothing here can do that" in str(status.error)
+    assert "which is not possible here" in str(status.error)

@@ -182,7 +182,7 @@ async def test_a_question_reaches_the_person_and_their_time_does_not_count() -> 
 
     with anyio.fail_after(30):
         async with open_upstreams({"bad": hostile(call_seconds=0.6)}, world(ask=answer)) as upstreams:
-            await upstreams["bad"].settled()
+            await upstreams["bad"].wait_until_settled()
             heard = await call(upstreams, "bad.elicit")
     assert heard == {"heard": {"action": "accept", "content": {"name": "Ann"}}}
     assert asked[0].message == "who are you?"

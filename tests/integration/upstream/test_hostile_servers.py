@@ -10,8 +10,10 @@ import anyio
 import mcp.client.session
 import pytest
 
+from gristmill.config.sections.servers_section import ServerConfig
 from gristmill.errors import ToolFailed, UpstreamUnavailable
 from gristmill.events import ServerChanged
+from gristmill.upstream.base import PrintingServer
 from gristmill.upstream.mcp import supervisor as supervise
 from gristmill.upstream.open_upstreams import open_upstreams
 from tests.integration.upstream.conftest import call, hostile, opened, recorder, world
@@ -23,7 +25,7 @@ pytestmark = pytest.mark.anyio
 def _is_alive(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return False
 
 
@@ -36,7 +38,7 @@ async def _gone(*pids: int) -> None:
 async def test_a_server_that_never_answers_delays_no_other_and_says_so() -> None:
     async with opened(never=hostile("never", connect_seconds=1), good=hostile()) as upstreams:
         assert await call(upstreams, "good.echo", a=1) == {"a": 1}
-        await upstreams["never"].settled()
+        await upstreams["never"].wait_until_settled()
         status = upstreams["never"].status
         assert (status.state, status.tools) == ("failed", 0)
         assert status.error == "never was not ready within 1 s"
@@ -50,7 +52,7 @@ async def test_many_silent_servers_do_not_take_the_place_of_one_that_is_called()
 
 async def test_a_server_that_dies_at_once_leaves_its_last_words_in_the_status() -> None:
     async with opened(bad=hostile("dies_at_once")) as upstreams:
-        await upstreams["bad"].settled()
+        await upstreams["bad"].wait_until_settled()
         error = upstreams["bad"].status.error
         assert error is not None
         assert "cannot open the database" in error
@@ -74,7 +76,7 @@ async def test_after_some_failures_callers_are_told_at_once() -> None:
 
 async def test_a_flood_of_rubbish_ends_the_connection() -> None:
     async with opened(bad=hostile("flood")) as upstreams:
-        await upstreams["bad"].settled()
+        await upstreams["bad"].wait_until_settled()
         assert upstreams["bad"].status.state == "failed"
 
 
@@ -90,7 +92,7 @@ async def test_malformed_tools_are_mended_or_dropped_and_the_rest_works() -> Non
 
 async def test_tools_that_nobody_could_read_are_left_out() -> None:
     async with opened(bad=hostile("bombs")) as upstreams:
-        await upstreams["bad"].settled()
+        await upstreams["bad"].wait_until_settled()
         names = [tool.name for tool in upstreams.tools]
         assert "deep" not in names
         assert "wide" not in names
@@ -100,8 +102,8 @@ async def test_tools_that_nobody_could_read_are_left_out() -> None:
 @pytest.mark.requirement("T37")
 async def test_pages_without_end_end() -> None:
     async with opened(bad=hostile("pages"), round=hostile("circles")) as upstreams:
-        await upstreams["bad"].settled()
-        await upstreams["round"].settled()
+        await upstreams["bad"].wait_until_settled()
+        await upstreams["round"].wait_until_settled()
         assert 0 < upstreams["bad"].status.tools <= 400
         assert upstreams["round"].status.state == "ready"
 
@@ -146,7 +148,7 @@ async def test_a_server_that_falls_silent_while_idle_is_replaced(monkeypatch: py
 async def test_only_included_tools_are_offered() -> None:
     config = hostile(include=("e*", "json"), exclude=("env", "endless"))
     async with opened(bad=config) as upstreams:
-        await upstreams["bad"].settled()
+        await upstreams["bad"].wait_until_settled()
         assert [tool.name for tool in upstreams.tools] == ["echo", "elicit", "json"]
 
 
@@ -175,7 +177,7 @@ async def test_a_second_start_knows_the_tools_without_starting_the_server(tmp_pa
     config = hostile(f"log={tmp_path / 'starts'}")
     with anyio.fail_after(30):
         async with open_upstreams({"bad": config}, world(cache=tmp_path / "cache")) as upstreams:
-            await upstreams["bad"].settled()
+            await upstreams["bad"].wait_until_settled()
             tools = upstreams.tools
         async with open_upstreams({"bad": config}, world(cache=tmp_path / "cache")) as upstreams:
             assert upstreams.tools == tools
@@ -228,11 +230,11 @@ _HOST = """
 import anyio, os, sys
 from gristmill.config.sections.servers_section import ServerConfig
 from gristmill.model import ToolCall
-from gristmill.upstream.open_upstreams import World, open_upstreams
+from gristmill.upstream.open_upstreams import Surroundings, open_upstreams
 
 async def main():
     config = ServerConfig(command=sys.executable, args=("-I", "-S", sys.argv[1], "stubborn"), era="legacy")
-    async with open_upstreams({"bad": config}, World(environ=os.environ)) as upstreams:
+    async with open_upstreams({"bad": config}, Surroundings(environ=os.environ)) as upstreams:
         result = await upstreams(ToolCall(id=1, tool="bad.grandchild", arguments={}))
         print(*result.value, flush=True)
         await anyio.sleep_forever()
@@ -256,3 +258,23 @@ async def test_killing_us_ends_every_server_and_its_children() -> None:
         host.wait()
         host.stdout.close()
     await _gone(*pids)
+
+
+async def test_a_failed_server_says_what_happened_and_keeps_its_last_lines() -> None:
+    program = (
+        "import sys; sys.stderr.write('starting\\nError: no token for s3cr3t-value\\n    at x (y:1:2)\\nNode.js v20.20.2\\n')"
+    )
+    config = ServerConfig(command=sys.executable, args=("-c", program), env={"KEY": "${env:KEY_HERE}"}, era="legacy")
+    with anyio.fail_after(30):
+        async with open_upstreams({"bad": config}, world(environ={**os.environ, "KEY_HERE": "s3cr3t-value"})) as upstreams:
+            with pytest.raises(UpstreamUnavailable, match=r"it said: Error: no token for \*\*\*$"):
+                await call(upstreams, "bad.x")
+            bad = upstreams["bad"]
+            assert isinstance(bad, PrintingServer)
+            assert bad.last_output == ("starting", "Error: no token for ***", "    at x (y:1:2)", "Node.js v20.20.2")
+
+
+async def test_text_on_stdout_that_is_no_message_is_named_as_such() -> None:
+    async with opened(bad=ServerConfig(command="echo", args=("Usage: serve [port]",), era="legacy")) as upstreams:
+        with pytest.raises(UpstreamUnavailable, match=r"on stdout, where only messages of MCP belong: 'Usage: serve \[port\]'"):
+            await call(upstreams, "bad.x")

@@ -17,7 +17,7 @@ async def test_a_streamable_http_server_is_called_in_both_eras() -> None:
         url = at["plain"] + "/mcp"
         async with opened(new=ServerConfig(url=url), old=ServerConfig(url=url, era="legacy")) as upstreams:
             for name, era in (("new", "modern"), ("old", "legacy")):
-                assert await call(upstreams, f"{name}.add", a=1, b=2) == {"result": 3}
+                assert await call(upstreams, f"{name}.add", a=1, b=2) == 3
                 assert upstreams[name].status.era == era
                 with pytest.raises(ToolFailed, match="out of order"):
                     await call(upstreams, f"{name}.broken")
@@ -25,7 +25,7 @@ async def test_a_streamable_http_server_is_called_in_both_eras() -> None:
 
 async def test_the_older_transport_works() -> None:
     async with web() as at, opened(old=ServerConfig(url=at["plain"] + "/old/sse", transport="sse")) as upstreams:
-        assert await call(upstreams, "old.add", a=1, b=2) == {"result": 3}
+        assert await call(upstreams, "old.add", a=1, b=2) == 3
 
 
 async def test_progress_arrives_over_http() -> None:
@@ -51,7 +51,7 @@ async def test_fifty_calls_at_once_get_their_own_answers() -> None:
         found: dict[int, int] = {}
 
         async def one(number: int) -> None:
-            found[number] = (await call(upstreams, "s.add", a=number, b=1))["result"]
+            found[number] = await call(upstreams, "s.add", a=number, b=1)
 
         async with anyio.create_task_group() as tasks:
             for number in range(50):

@@ -21,7 +21,7 @@ async def test_a_question_is_passed_on_with_its_call_and_the_call_goes_on() -> N
 
     with anyio.fail_after(30):
         async with open_upstreams({"new": server_of("modern.py")}, world(ask=answer)) as upstreams:
-            assert await call(upstreams, "new.greet") == {"result": "hello Ann"}
+            assert await call(upstreams, "new.greet") == "hello Ann"
             assert upstreams["new"].status.era == "modern"
     assert (asked[0].server, asked[0].message) == ("new", "who are you?")
     assert asked[0].call is not None

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gristmill.catalog.search.compact_signature import signature
+from gristmill.catalog.search.compact_signature import render_compact_signature
 from gristmill.config.sections.servers_section import ServerConfig
 from gristmill.errors import ToolFailed
 from gristmill.events import CallProgressed
@@ -98,6 +98,6 @@ async def test_lists_and_scalars_of_fastmcp_are_what_the_tools_return_and_their_
         assert await call(upstreams, "lists.rows", count=0) == []
         assert await call(upstreams, "lists.total", numbers=[1, 2]) == 3
         assert await call(upstreams, "lists.summary") == {"result": 7}
-        stubs = {tool.name: signature(tool) for tool in upstreams["lists"].tools}
+        stubs = {tool.name: render_compact_signature(tool) for tool in upstreams["lists"].tools}
     assert "-> list[" in stubs["rows"], stubs
     assert stubs["total"].endswith("-> int"), stubs

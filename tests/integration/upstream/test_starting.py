@@ -10,7 +10,8 @@ import anyio
 import pytest
 
 from gristmill.upstream.stdio.process_warden import open_warden
-from gristmill.upstream.stdio.stdio_transport import LastWords, Program, stdio_transport
+from gristmill.upstream.stdio.server_output import ServerOutput
+from gristmill.upstream.stdio.stdio_transport import ServerProgram, open_stdio_transport
 
 
 def test_a_start_that_is_called_off_leaves_neither_a_process_nor_its_pipes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,10 +32,10 @@ def test_a_start_that_is_called_off_leaves_neither_a_process_nor_its_pipes(monke
 
 
 async def call_off(seconds: float) -> None:
-    program = Program(command="cat", env={"PATH": os.environ["PATH"]})
+    program = ServerProgram(command="cat", env={"PATH": os.environ["PATH"]})
     async with open_warden() as warden:
         with anyio.move_on_after(seconds):
-            async with stdio_transport(program, warden=warden, words=LastWords()):
+            async with open_stdio_transport(program, warden=warden, output=ServerOutput()):
                 pass
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from gristmill.catalog.catalog import Catalog, Difference, LeftOut, definition_hash, difference
+from gristmill.catalog.catalog import Catalog, CatalogDifference, SkippedTool, compare_catalogs, hash_definition
 from gristmill.errors import UnknownTool
 from gristmill.model import Json, Tool
 
@@ -11,32 +11,32 @@ def tool(server: str = "crm", name: str = "get", **more: Json) -> Tool:
 
 def test_the_version_depends_on_content_and_not_on_order() -> None:
     one, two = tool(name="a"), tool(name="b")
-    assert Catalog.of([one, two]).version == Catalog.of([two, one]).version
-    assert Catalog.of([one]).version != Catalog.of([one, two]).version
+    assert Catalog.from_tools([one, two]).version == Catalog.from_tools([two, one]).version
+    assert Catalog.from_tools([one]).version != Catalog.from_tools([one, two]).version
 
 
 def test_the_order_of_keys_does_not_count_but_the_order_of_parameters_does() -> None:
     first = tool(input_schema={"type": "object", "properties": {"a": {}, "b": {}}})
     same = tool(input_schema={"properties": {"a": {}, "b": {}}, "type": "object"})
     swapped = tool(input_schema={"type": "object", "properties": {"b": {}, "a": {}}})
-    assert definition_hash(first) == definition_hash(same) != definition_hash(swapped)
+    assert hash_definition(first) == hash_definition(same) != hash_definition(swapped)
 
 
 def test_a_difference_names_what_was_added_removed_and_changed() -> None:
-    old = Catalog.of([tool(name="gone"), tool(name="kept"), tool(name="other")])
-    new = Catalog.of([tool(name="kept"), tool(name="new"), tool(name="other", description="another")])
-    assert difference(old, new) == Difference(added=("crm.new",), removed=("crm.gone",), changed=("crm.other",))
-    assert not difference(old, old)
+    old = Catalog.from_tools([tool(name="gone"), tool(name="kept"), tool(name="other")])
+    new = Catalog.from_tools([tool(name="kept"), tool(name="new"), tool(name="other", description="another")])
+    assert compare_catalogs(old, new) == CatalogDifference(added=("crm.new",), removed=("crm.gone",), changed=("crm.other",))
+    assert not compare_catalogs(old, old)
 
 
 def test_a_tool_is_found_by_key_and_by_its_python_spelling() -> None:
-    catalog = Catalog.of([tool("my-crm", "get-user")])
+    catalog = Catalog.from_tools([tool("my-crm", "get-user")])
     assert catalog.get("my-crm.get-user") is catalog.get("my_crm.get_user")
     assert (catalog.modules, catalog.functions) == ({"my-crm": "my_crm"}, {"my-crm.get-user": "get_user"})
 
 
 def test_an_unknown_key_answers_with_near_ones() -> None:
-    catalog = Catalog.of([tool("crm", "get_customer"), tool("shop", "list_orders")])
+    catalog = Catalog.from_tools([tool("crm", "get_customer"), tool("shop", "list_orders")])
     with pytest.raises(UnknownTool) as misspelt:
         catalog.get("crm.get_custmer")
     with pytest.raises(UnknownTool) as elsewhere:
@@ -45,9 +45,9 @@ def test_an_unknown_key_answers_with_near_ones() -> None:
 
 
 def test_a_second_tool_of_the_same_key_is_left_out() -> None:
-    catalog = Catalog.of([tool("a", "b.c"), tool("a.b", "c", description="an impostor")])
+    catalog = Catalog.from_tools([tool("a", "b.c"), tool("a.b", "c", description="an impostor")])
     assert catalog.get("a.b.c").server == "a"
-    assert catalog.left_out == (LeftOut(key="a.b.c", reason="another tool has the same key"),)
+    assert catalog.left_out == (SkippedTool(key="a.b.c", reason="another tool has the same key"),)
 
 
 def nested(depth: int) -> Json:
@@ -70,6 +70,6 @@ def nested(depth: int) -> Json:
     ids=["deep", "wide", "long", "key", "object", "number"],
 )
 def test_a_definition_out_of_bounds_is_left_out(schema: Json) -> None:
-    catalog = Catalog.of([tool(name="bad", input_schema=schema), tool(name="good")])
+    catalog = Catalog.from_tools([tool(name="bad", input_schema=schema), tool(name="good")])
     assert list(catalog.tools) == ["crm.good"]
     assert [each.key for each in catalog.left_out] == ["crm.bad"]

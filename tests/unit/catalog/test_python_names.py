@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gristmill.catalog.python_names import MAX_LENGTH, Role, python_name, python_names
+from gristmill.catalog.python_names import MAX_LENGTH, Role, make_python_name, make_python_names
 
 FILE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,79}")
 ROLES = st.sampled_from(["server", "tool", "argument"])
@@ -35,31 +35,31 @@ ROLES = st.sampled_from(["server", "tool", "argument"])
     ],
 )
 def test_names_become_what_a_reader_expects(name: str, role: Role, expected: str) -> None:
-    assert python_name(name, role) == expected
+    assert make_python_name(name, role) == expected
 
 
 def test_a_name_without_usable_letters_gets_one_made_of_its_hash() -> None:
-    assert python_name("", "tool") == "tool_e3b0c4"
-    assert python_name("查询", "tool") != python_name("搜索", "tool")
+    assert make_python_name("", "tool") == "tool_e3b0c4"
+    assert make_python_name("查询", "tool") != make_python_name("搜索", "tool")
 
 
 def test_a_long_name_is_cut_and_stays_distinct() -> None:
-    one, two = python_name("a" * 200, "tool"), python_name("a" * 201, "tool")
+    one, two = make_python_name("a" * 200, "tool"), make_python_name("a" * 201, "tool")
     assert one != two
     assert len(one) == len(two) == MAX_LENGTH
 
 
 def test_of_colliding_names_the_exact_one_stays_plain_whatever_the_order() -> None:
     names = ["get-user", "get user", "get_user"]
-    settled = python_names(names, "tool")
+    settled = make_python_names(names, "tool")
     assert settled["get_user"] == "get_user"
-    assert python_names(reversed(names), "tool") == settled
+    assert make_python_names(reversed(names), "tool") == settled
     assert len(set(settled.values())) == 3
 
 
 @given(st.lists(st.text(max_size=300)), ROLES)
 def test_any_names_become_distinct_names_that_python_accepts(names: list[str], role: Role) -> None:
-    settled = python_names(names, role)
+    settled = make_python_names(names, role)
     assert list(settled) == list(dict.fromkeys(names))
     assert len(set(settled.values())) == len(settled)
     for name in settled.values():

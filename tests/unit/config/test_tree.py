@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from gristmill.config.sections.base import Section, sentences
-from gristmill.config.tree import Config, default_state_dir, load_config
+from gristmill.config.sections.base import Section, read_field_sentences
+from gristmill.config.tree import Config, find_default_state_dir, load_config
 from gristmill.errors import ConfigError
 from gristmill.model import Limits
 
@@ -24,7 +24,7 @@ def write(text: str) -> Path:
 def test_empty_is_safe() -> None:
     config = load_config()
     assert config.sandbox.isolation == "namespaces"
-    assert config.sandbox.limits.values() == Limits()
+    assert config.sandbox.limits.to_limits() == Limits()
 
 
 def test_the_file_here_is_found() -> None:
@@ -67,12 +67,12 @@ def test_a_missing_file_is_an_error_only_when_it_was_asked_for() -> None:
 
 def test_state_lives_where_the_platform_says(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", "/somewhere")
-    assert Config().state_dir == Path("/somewhere/gristmill") == default_state_dir()
+    assert Config().state_dir == Path("/somewhere/gristmill") == find_default_state_dir()
 
 
 def test_every_key_says_what_it_means() -> None:
     def missing(section: type[Section], path: str) -> list[str]:
-        found = [path + name for name in section.model_fields if not sentences(section).get(name)]
+        found = [path + name for name in section.model_fields if not read_field_sentences(section).get(name)]
         for name, field in section.model_fields.items():
             if isinstance(field.annotation, type) and issubclass(field.annotation, Section):
                 found += missing(field.annotation, f"{path}{name}.")

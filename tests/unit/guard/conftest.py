@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gristmill.guard.policy.approvals import TABLES, Approvals
+from gristmill.guard.policy.approvals import Approvals
 from gristmill.store.open_store import open_store
 
 
@@ -28,6 +28,6 @@ def clock() -> Clock:
 
 @pytest.fixture
 async def approvals(tmp_path: Path, clock: Clock) -> AsyncGenerator[Approvals]:
-    store = await open_store(tmp_path, TABLES)
+    store = await open_store(tmp_path)
     yield Approvals(store, clock)
     await store.close()

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from gristmill.guest.parallel_sites import parallel_sites
+from gristmill.guest.parallel_sites import find_parallel_sites
 
 PARALLEL = {
     "awaited": "await T()",
@@ -44,7 +44,7 @@ def sites(code: str) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "T"
     }
-    return calls, parallel_sites(tree)
+    return calls, find_parallel_sites(tree)
 
 
 @pytest.mark.parametrize("name", PARALLEL)

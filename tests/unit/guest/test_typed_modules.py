@@ -19,7 +19,7 @@ from gristmill.model import Tool
 def finder(tmp_path: Path) -> Iterator[Any]:
     """Finds the modules of one server; what was imported is forgotten afterwards."""
     found: Any = TypedFinder()
-    found.folder = str(write_stubs(Catalog.of([Tool(server="crm", name="get")]), tmp_path))
+    found.folder = str(write_stubs(Catalog.from_tools([Tool(server="crm", name="get")]), tmp_path))
     sys.meta_path.insert(0, found)
     yield found
     sys.meta_path.remove(found)

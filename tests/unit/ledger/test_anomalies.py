@@ -59,6 +59,6 @@ def test_a_session_is_measured_against_itself_and_forgotten_when_it_ends() -> No
 
 def test_no_number_of_sessions_fills_the_memory() -> None:
     found = Anomalies()
-    for number in range(anomaly.SESSIONS * 2):
+    for number in range(anomaly.MOST_SESSIONS * 2):
         found.observe(str(number), "a.b", at=0.0, is_error=False, size=1)
-    assert len(found._sessions) == anomaly.SESSIONS  # pyright: ignore[reportPrivateUsage]
+    assert len(found._sessions) == anomaly.MOST_SESSIONS  # pyright: ignore[reportPrivateUsage]

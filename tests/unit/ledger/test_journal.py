@@ -2,20 +2,21 @@
 
 import json
 from collections.abc import AsyncGenerator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from gristmill.errors import CallRefused, NotFound
-from gristmill.ledger.journal import TABLES, Entry, Journal, RunRecord
+from gristmill.ledger.journal import Journal, JournalEntry, RunRecord
+from gristmill.model import Identity
 from gristmill.store.database import Database
 from gristmill.store.open_store import open_store
 
 pytestmark = pytest.mark.anyio
 
-WRITE = Entry(root="e1", hash="h", occurrence=0, tool="files.write", reads=False, arguments={"path": "a"})
-RUN = RunRecord(id="e1", root="e1", session="s", caller="ann", code="secret_code()", status="running")
+WRITE = JournalEntry(root="e1", hash="h", occurrence=0, tool="files.write", reads=False, arguments={"path": "a"})
+RUN = RunRecord(id="e1", root="e1", session="s", owner=Identity(caller="ann"), code="secret_code()", status="running")
 
 
 @pytest.fixture
@@ -43,7 +44,7 @@ class Clock:
 
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncGenerator[Database]:
-    store = await open_store(tmp_path, TABLES)
+    store = await open_store(tmp_path)
     yield store
     await store.close()
 
@@ -60,62 +61,62 @@ def journal(store: Database, clock: Clock) -> Journal:
 
 async def _states(journal: Journal, store: Database) -> list[tuple[str, object]]:
     await store.flush()
-    return [(entry.state, entry.value) for entry in await journal.load("e1")]
+    return [(entry.state, entry.value) for entry in await journal.load_calls("e1")]
 
 
 async def test_an_answer_is_there_when_the_run_is_taken_up_again(journal: Journal, store: Database) -> None:
-    await journal.sent(WRITE)
-    journal.done(WRITE, {"id": [1, "ü"]})
+    await journal.record_sent(WRITE)
+    journal.record_done(WRITE, {"id": [1, "ü"]})
     assert await _states(journal, store) == [("done", {"id": [1, "ü"]})]
 
 
 async def test_a_call_that_was_sent_and_never_answered_is_left_open(journal: Journal, store: Database) -> None:
-    await journal.sent(WRITE)
+    await journal.record_sent(WRITE)
     assert await _states(journal, store) == [("sent", None)]
 
 
 async def test_a_failed_call_may_be_sent_again(journal: Journal, store: Database) -> None:
-    await journal.sent(WRITE)
-    journal.failed(WRITE)
+    await journal.record_sent(WRITE)
+    journal.record_failed(WRITE)
     (failed,) = await _loaded(journal, store)
     assert failed.state == "failed"
-    await journal.sent(replace(WRITE, attempt=failed.attempt))
-    journal.done(failed, "now it is")
+    await journal.record_sent(replace(WRITE, attempt=failed.attempt))
+    journal.record_done(failed, "now it is")
     assert await _states(journal, store) == [("done", "now it is")]
 
 
 async def test_two_who_resume_the_same_run_cannot_both_send_a_call(journal: Journal) -> None:
-    await journal.sent(WRITE)
+    await journal.record_sent(WRITE)
     with pytest.raises(CallRefused):
-        await journal.sent(WRITE)
-    await journal.sent(replace(WRITE, attempt=1))
+        await journal.record_sent(WRITE)
+    await journal.record_sent(replace(WRITE, attempt=1))
     with pytest.raises(CallRefused):
-        await journal.sent(replace(WRITE, attempt=1))
+        await journal.record_sent(replace(WRITE, attempt=1))
 
 
 async def test_what_was_answered_is_never_sent_again(journal: Journal, store: Database) -> None:
-    await journal.sent(WRITE)
-    journal.done(WRITE, 1)
+    await journal.record_sent(WRITE)
+    journal.record_done(WRITE, 1)
     with pytest.raises(CallRefused):
-        await journal.sent(replace(WRITE, attempt=1))
+        await journal.record_sent(replace(WRITE, attempt=1))
 
 
 async def test_the_same_call_twice_in_a_program_is_two_entries(journal: Journal, store: Database) -> None:
     for occurrence in (0, 1):
         entry = replace(WRITE, occurrence=occurrence)
-        await journal.sent(entry)
-        journal.done(entry, occurrence)
+        await journal.record_sent(entry)
+        journal.record_done(entry, occurrence)
     assert sorted(await _states(journal, store), key=str) == [("done", 0), ("done", 1)]
 
 
 async def test_reads_are_kept_without_being_announced(journal: Journal, store: Database) -> None:
-    journal.done(replace(WRITE, reads=True), [1])
+    journal.record_done(replace(WRITE, reads=True), [1])
     assert await _states(journal, store) == [("done", [1])]
 
 
 async def test_code_and_answers_cannot_be_read_in_the_file(journal: Journal, store: Database, tmp_path: Path) -> None:
-    journal.began(RUN)
-    journal.done(WRITE, "card 4111")
+    journal.note_run(RUN)
+    journal.record_done(WRITE, "card 4111")
     await store.close()
     kept = b"".join(path.read_bytes() for path in tmp_path.iterdir())
     assert b"secret_code" not in kept
@@ -124,31 +125,31 @@ async def test_code_and_answers_cannot_be_read_in_the_file(journal: Journal, sto
 
 
 async def test_a_run_is_found_with_its_code_and_how_it_ended(journal: Journal, store: Database) -> None:
-    journal.began(RUN)
-    journal.began(replace(RUN, status="failed"))
+    journal.note_run(RUN)
+    journal.note_run(replace(RUN, status="failed"))
     await store.flush()
-    assert await journal.find("e1") == replace(RUN, status="failed")
+    assert await journal.find_run("e1") == replace(RUN, status="failed")
 
 
 async def test_a_run_of_which_nothing_is_kept_is_not_found(journal: Journal) -> None:
     with pytest.raises(NotFound):
-        await journal.find("e9")
+        await journal.find_run("e9")
 
 
 async def test_old_runs_are_forgotten_as_a_whole(journal: Journal, store: Database, clock: Clock) -> None:
-    journal.began(RUN)
-    journal.done(WRITE, 1)
+    journal.note_run(RUN)
+    journal.record_done(WRITE, 1)
     clock.now += 100
-    journal.began(replace(RUN, id="e2", root="e2"))
-    journal.done(replace(WRITE, root="e2"), 2)
+    journal.note_run(replace(RUN, id="e2", root="e2"))
+    journal.record_done(replace(WRITE, root="e2"), 2)
     await store.flush()
     await journal.prune(1050.0)
-    assert await journal.load("e1") == ()
-    assert len(await journal.load("e2")) == 1
+    assert await journal.load_calls("e1") == ()
+    assert len(await journal.load_calls("e2")) == 1
     with pytest.raises(NotFound):
-        await journal.find("e1")
+        await journal.find_run("e1")
 
 
-async def _loaded(journal: Journal, store: Database) -> tuple[Entry, ...]:
+async def _loaded(journal: Journal, store: Database) -> tuple[JournalEntry, ...]:
     await store.flush()
-    return await journal.load("e1")
+    return await journal.load_calls("e1")

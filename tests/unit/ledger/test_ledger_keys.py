@@ -6,21 +6,21 @@ from pathlib import Path
 import pytest
 
 from gristmill.errors import ConfigError, StoreUnavailable
-from gristmill.ledger.ledger_keys import FILE, derive, load_key
-from gristmill.ledger.record_seal import Seal
+from gristmill.ledger.ledger_keys import KEY_FILE, derive_key, load_key
+from gristmill.ledger.record_seal import RecordSeal
 
 
 def test_a_key_is_made_once_and_only_its_owner_may_read_it(tmp_path: Path) -> None:
     key = load_key(tmp_path / "state")
     assert load_key(tmp_path / "state") == key
     assert load_key(tmp_path / "other") != key
-    assert (tmp_path / "state" / FILE).stat().st_mode & 0o777 == 0o600
-    assert [path.name for path in (tmp_path / "state").iterdir()] == [FILE]
+    assert (tmp_path / "state" / KEY_FILE).stat().st_mode & 0o777 == 0o600
+    assert [path.name for path in (tmp_path / "state").iterdir()] == [KEY_FILE]
 
 
 def test_a_key_that_others_can_read_is_refused(tmp_path: Path) -> None:
     load_key(tmp_path)
-    (tmp_path / FILE).chmod(0o640)
+    (tmp_path / KEY_FILE).chmod(0o640)
     with pytest.raises(ConfigError):
         load_key(tmp_path)
 
@@ -38,7 +38,7 @@ def test_a_configured_key_wins_and_must_be_long_enough(tmp_path: Path) -> None:
 
 
 def test_keys_for_different_purposes_differ() -> None:
-    assert derive(b"k" * 32, "seal") != derive(b"k" * 32, "audit")
+    assert derive_key(b"k" * 32, "seal") != derive_key(b"k" * 32, "audit")
 
 
 CHANGES: dict[str, Callable[[bytes], bytes]] = {
@@ -51,7 +51,7 @@ CHANGES: dict[str, Callable[[bytes], bytes]] = {
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_what_was_changed_does_not_open(change: str) -> None:
-    seal = Seal(b"k" * 32)
+    seal = RecordSeal(b"k" * 32)
     sealed = seal.seal(b"plain", "here")
     assert (seal.open(sealed, "here"), b"plain" in sealed) == (b"plain", False)
     with pytest.raises(StoreUnavailable):
@@ -59,7 +59,7 @@ def test_what_was_changed_does_not_open(change: str) -> None:
 
 
 def test_what_is_sealed_for_one_place_does_not_open_in_another_nor_with_another_key() -> None:
-    sealed = Seal(b"k" * 32).seal(b"plain", "here")
-    for seal, place in ((Seal(b"k" * 32), "there"), (Seal(b"x" * 32), "here")):
+    sealed = RecordSeal(b"k" * 32).seal(b"plain", "here")
+    for seal, place in ((RecordSeal(b"k" * 32), "there"), (RecordSeal(b"x" * 32), "here")):
         with pytest.raises(StoreUnavailable):
             seal.open(sealed, place)

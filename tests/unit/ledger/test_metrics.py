@@ -5,7 +5,8 @@ import sys
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from gristmill.ledger.metrics import METRICS, Metrics, NoMetrics
+from gristmill.ledger.metrics import METRICS, NoMetrics
+from gristmill.ledger.prometheus_metrics import Metrics
 from tests.servers.prometheus import promtool
 
 PROMISED = {
@@ -17,15 +18,15 @@ KNOWN_LINT = {"code_execution_memory_mb"}
 
 def used() -> Metrics:
     metrics = Metrics(pool=lambda: {"warm": 3, "leased": 1}, sizes={"concurrency": 32}, servers=["crm"])
-    metrics.executed("ok", seconds=0.2, memory_mb=20.0, tokens_saved=500)
-    metrics.executed("failed", seconds=0.1, memory_mb=10.0, tokens_saved=-200)
-    metrics.called("crm", "ok", seconds=0.01)
-    metrics.approved("approved")
-    metrics.masked("email", 3)
-    metrics.cached(hit=True)
-    metrics.noticed("policy.deny")
-    metrics.broken_off("sandbox.unavailable")
-    metrics.answered("/execute", 503)
+    metrics.count_execution("ok", seconds=0.2, memory_mb=20.0, tokens_saved=500)
+    metrics.count_execution("failed", seconds=0.1, memory_mb=10.0, tokens_saved=-200)
+    metrics.count_call("crm", "ok", seconds=0.01)
+    metrics.count_approval("approved")
+    metrics.count_masked("email", 3)
+    metrics.count_cache_request(hit=True)
+    metrics.count_security_event("policy.deny")
+    metrics.count_broken_off("sandbox.unavailable")
+    metrics.count_http_request("/execute", 503)
     return metrics
 
 
@@ -70,7 +71,7 @@ def test_two_runtimes_do_not_count_together() -> None:
 def test_a_server_that_code_invents_is_no_label_of_its_own() -> None:
     metrics = Metrics(servers=["crm"])
     for number in range(100):
-        metrics.called(f"invented{number}", "not_found.tool", seconds=0.1)
+        metrics.count_call(f"invented{number}", "not_found.tool", seconds=0.1)
     found = samples(metrics)
     assert found["tool_calls_total", "not_found.tool", "unknown"] == 100
     assert not [name for name in found if any("invented" in part for part in name)]
@@ -100,7 +101,7 @@ def test_the_linter_of_prometheus_objects_to_nothing_but_the_known_name() -> Non
 
 
 def test_counting_that_is_off_imports_nothing() -> None:
-    program = "import sys, gristmill.ledger.metrics as m; m.NoMetrics().executed('ok', seconds=1, memory_mb=1); "
+    program = "import sys, gristmill.ledger.metrics as m; m.NoMetrics().count_execution('ok', seconds=1, memory_mb=1); "
     done = subprocess.run(
         [sys.executable, "-c", program + "print('prometheus_client' in sys.modules)"], capture_output=True, text=True, check=True
     )

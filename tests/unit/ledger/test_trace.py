@@ -10,7 +10,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind
 
 from gristmill.errors import UpstreamTimeout
-from gristmill.ledger.trace import NoTraces, Traces
+from gristmill.ledger.otel_traces import Traces
+from gristmill.ledger.trace import NoTraces
 
 
 def traced() -> tuple[Traces, InMemorySpanExporter]:
@@ -21,8 +22,8 @@ def traced() -> tuple[Traces, InMemorySpanExporter]:
 
 def test_a_call_is_a_child_of_its_execution_and_both_have_their_conventional_names() -> None:
     traces, exporter = traced()
-    with traces.execution("e1", "ann") as ended:
-        with traces.call("crm.find", 7):
+    with traces.open_execution_span("e1", "ann") as ended:
+        with traces.open_call_span("crm.find", 7):
             pass
         ended("ok")
     call, execution = exporter.get_finished_spans()
@@ -52,7 +53,7 @@ def test_a_failure_is_noted_by_its_code_and_never_by_its_message() -> None:
     traces, exporter = traced()
 
     def run() -> None:
-        with traces.execution("e1") as ended, traces.call("crm.find", 1):
+        with traces.open_execution_span("e1") as ended, traces.open_call_span("crm.find", 1):
             ended("failed")
             raise UpstreamTimeout("ann@example.org did not answer")
 
@@ -66,7 +67,7 @@ def test_a_failure_is_noted_by_its_code_and_never_by_its_message() -> None:
 
 def test_tracing_that_is_off_imports_nothing() -> None:
     program = (
-        "import sys\nfrom gristmill.ledger.trace import NoTraces\nwith NoTraces().execution('e') as ended: ended('ok')\n"
+        "import sys\nfrom gristmill.ledger.trace import NoTraces\nwith NoTraces().open_execution_span('e') as ended: ended('ok')\n"
         "print('opentelemetry' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
@@ -74,7 +75,7 @@ def test_tracing_that_is_off_imports_nothing() -> None:
 
 
 def test_tracing_that_is_off_takes_the_same_calls() -> None:
-    with NoTraces().execution("e1", "s") as ended, NoTraces().call("a.b", 1) as called:
+    with NoTraces().open_execution_span("e1", "s") as ended, NoTraces().open_call_span("a.b", 1) as called:
         ended("ok")
         called("")
 
@@ -82,14 +83,14 @@ def test_tracing_that_is_off_takes_the_same_calls() -> None:
 def test_what_a_request_begins_belongs_to_the_trace_it_came_with() -> None:
     traces, exporter = traced()
     headers = {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
-    with traces.arrived(headers), traces.execution("e1"):
+    with traces.continue_trace(headers), traces.open_execution_span("e1"):
         pass
-    with traces.execution("e2"):
+    with traces.open_execution_span("e2"):
         pass
     first, second = exporter.get_finished_spans()
     assert first.context is not None
     assert second.context is not None
     assert f"{first.context.trace_id:032x}" == "0af7651916cd43dd8448eb211c80319c"
     assert second.context.trace_id != first.context.trace_id
-    with NoTraces().arrived(headers):
+    with NoTraces().continue_trace(headers):
         pass

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gristmill.mcp_configs.client_places import Machine, Platform, clients
+from gristmill.mcp_configs.client_places import Machine, Platform, list_clients
 from gristmill.serve.cli.verbs.setup.install import CLIENTS
 
 HOME, HERE = Path("/home/ann"), Path("/project")
@@ -12,7 +12,7 @@ HOME, HERE = Path("/home/ann"), Path("/project")
 
 def user_files(platform: Platform, **environ: str) -> dict[str, str]:
     machine = Machine(home=HOME, cwd=HERE, platform=platform, environ=environ)
-    return {name: client.user.as_posix() for name, client in clients(machine).items()}
+    return {name: client.user.as_posix() for name, client in list_clients(machine).items()}
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_folders_that_were_moved_are_followed() -> None:
 
 
 def test_files_of_a_project() -> None:
-    found = clients(Machine(home=HOME, cwd=HERE))
+    found = list_clients(Machine(home=HOME, cwd=HERE))
     assert {name: client.project and client.project.as_posix() for name, client in found.items()} == {
         "claude-desktop": None,
         "claude-code": "/project/.mcp.json",
@@ -59,4 +59,4 @@ def test_files_of_a_project() -> None:
 
 
 def test_the_command_line_knows_the_same_clients() -> None:
-    assert tuple(clients(Machine(home=HOME, cwd=HERE))) == CLIENTS
+    assert tuple(list_clients(Machine(home=HOME, cwd=HERE))) == CLIENTS

@@ -47,21 +47,21 @@ ROUND = {
 
 
 def test_comments_and_spacing_stay() -> None:
-    assert edit_json.put(COMMENTED, PATH, ENTRY) == SEEN
+    assert edit_json.put_value(COMMENTED, PATH, ENTRY) == SEEN
 
 
 @pytest.mark.parametrize("text", ROUND.values(), ids=ROUND)
 def test_what_goes_in_comes_out_byte_for_byte(text: str) -> None:
-    inside = edit_json.put(text, PATH, ENTRY)
-    assert edit_json.get(inside, PATH) == ENTRY
-    assert edit_json.remove(inside, PATH) == text
+    inside = edit_json.put_value(text, PATH, ENTRY)
+    assert edit_json.get_value(inside, PATH) == ENTRY
+    assert edit_json.remove_value(inside, PATH) == text
 
 
 @pytest.mark.parametrize(
     "text", ["", "{}", "{\n}\n", '{"a": 1}', '{"mcpServers": {}}', '{ "mcpServers": { // none\n } }', "// x\n{}"]
 )
 def test_lists_that_are_empty_or_missing_are_made(text: str) -> None:
-    inside = edit_json.put(text, PATH, ENTRY)
+    inside = edit_json.put_value(text, PATH, ENTRY)
     found: Any = json5.loads(inside)  # pyright: ignore[reportUnknownMemberType]
     assert found["mcpServers"] == {"gristmill": ENTRY}
     before: Any = json5.loads(text or "{}")  # pyright: ignore[reportUnknownMemberType]
@@ -70,7 +70,7 @@ def test_lists_that_are_empty_or_missing_are_made(text: str) -> None:
 
 def test_an_entry_is_replaced_where_it_stands() -> None:
     text = '{\n  "mcpServers": {\n    "gristmill": {"command": "old"}, // ours\n    "b": {}\n  }\n}\n'
-    changed = edit_json.put(text, PATH, {"command": "new"})
+    changed = edit_json.put_value(text, PATH, {"command": "new"})
     assert changed == '{\n  "mcpServers": {\n    "gristmill": {\n      "command": "new"\n    }, // ours\n    "b": {}\n  }\n}\n'
 
 
@@ -79,12 +79,12 @@ def test_an_entry_is_replaced_where_it_stands() -> None:
 )
 def test_what_is_not_json_is_refused(text: str) -> None:
     with pytest.raises(UnreadableError):
-        edit_json.put(text, PATH, ENTRY)
+        edit_json.put_value(text, PATH, ENTRY)
 
 
 def test_a_list_that_is_no_object_is_refused() -> None:
     with pytest.raises(ValueError, match="mcpServers is not an object"):
-        edit_json.put('{"mcpServers": []}', PATH, ENTRY)
+        edit_json.put_value('{"mcpServers": []}', PATH, ENTRY)
 
 
 VALUES = st.recursive(
@@ -98,6 +98,6 @@ VALUES = st.recursive(
 def test_any_document_keeps_its_other_values(document: dict[str, Any], indent: int | str | None) -> None:
     document = {**document, "mcpServers": {"other": {"x": 1}}}
     text = json.dumps(document, indent=indent)
-    inside = edit_json.put(text, PATH, ENTRY)
+    inside = edit_json.put_value(text, PATH, ENTRY)
     assert json.loads(inside) == {**document, "mcpServers": {"other": {"x": 1}, "gristmill": ENTRY}}
-    assert edit_json.remove(inside, PATH) == text
+    assert edit_json.remove_value(inside, PATH) == text

@@ -18,15 +18,15 @@ GOOSE = ("extensions", "gristmill")
     ["", '# mine\nmodel = "x"\n\n[mcp_servers.a]\ncommand = "b"  # why\n\n[other]\nz = 1\n', '[mcp_servers.a]\ncommand = "b"\n'],
 )
 def test_toml_comes_back_byte_for_byte(text: str) -> None:
-    inside = edit_toml.put(text, CODEX, ENTRY)
+    inside = edit_toml.put_value(text, CODEX, ENTRY)
     assert tomllib.loads(inside)["mcp_servers"]["gristmill"] == ENTRY
-    assert edit_toml.get(inside, CODEX) == ENTRY
-    assert edit_toml.remove(inside, CODEX) == text
+    assert edit_toml.get_value(inside, CODEX) == ENTRY
+    assert edit_toml.remove_value(inside, CODEX) == text
 
 
 def test_toml_without_a_last_newline_and_inline_tables_are_understood() -> None:
     for text in ('model = "x"', 'mcp_servers = {a = {command = "b"}}\n'):
-        inside = tomllib.loads(edit_toml.put(text, CODEX, ENTRY))
+        inside = tomllib.loads(edit_toml.put_value(text, CODEX, ENTRY))
         assert inside["mcp_servers"]["gristmill"] == ENTRY
         assert inside | {"mcp_servers": 0} == tomllib.loads(text) | {"mcp_servers": 0}
 
@@ -41,19 +41,19 @@ BLOCKS = {
 
 @pytest.mark.parametrize("text", BLOCKS.values(), ids=BLOCKS)
 def test_yaml_comes_back_byte_for_byte(text: str) -> None:
-    inside = edit_yaml.put(text, GOOSE, ENTRY)
+    inside = edit_yaml.put_value(text, GOOSE, ENTRY)
     found, before = yaml.safe_load(inside), yaml.safe_load(text)
     assert found == {**before, "extensions": {"gristmill": ENTRY, **before["extensions"]}}
-    assert edit_yaml.put(inside, GOOSE, ENTRY) == inside
-    assert edit_yaml.remove(inside, GOOSE) == text
+    assert edit_yaml.put_value(inside, GOOSE, ENTRY) == inside
+    assert edit_yaml.remove_value(inside, GOOSE) == text
 
 
 @pytest.mark.parametrize("text", ["", "z: 1", "# only a remark\n"])
 def test_a_yaml_list_that_is_missing_is_made(text: str) -> None:
-    found = yaml.safe_load(edit_yaml.put(text, GOOSE, ENTRY))
+    found = yaml.safe_load(edit_yaml.put_value(text, GOOSE, ENTRY))
     assert found["extensions"] == {"gristmill": ENTRY}
 
 
 def test_yaml_in_another_style_is_refused_rather_than_spoilt() -> None:
     with pytest.raises(ValueError, match="one key per line"):
-        edit_yaml.put("extensions: {a: {b: 1}}\n", GOOSE, ENTRY)
+        edit_yaml.put_value("extensions: {a: {b: 1}}\n", GOOSE, ENTRY)

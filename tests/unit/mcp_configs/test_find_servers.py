@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gristmill.mcp_configs.client_places import Machine
-from gristmill.mcp_configs.find_servers import survey
+from gristmill.mcp_configs.find_servers import survey_servers
 from gristmill.mcp_configs.merge_servers import merge_servers
 
 
@@ -29,7 +29,7 @@ def test_a_server_of_several_clients_is_one_server(machine: Machine) -> None:
     write(machine.home / ".cursor/mcp.json", {"mcpServers": {"time": TIME}})
     write(machine.home / ".codeium/windsurf/mcp_config.json", {"mcpServers": {"time": TIME}})
     write(machine.cwd / ".vscode/mcp.json", {"servers": {"time": {"type": "stdio", **TIME}}})
-    found = survey(machine)
+    found = survey_servers(machine)
     assert [(each.name, each.clients, each.scopes) for each in found.servers] == [
         ("time", ("cursor", "vscode", "windsurf"), ("user", "project"))
     ]
@@ -38,7 +38,7 @@ def test_a_server_of_several_clients_is_one_server(machine: Machine) -> None:
 def test_other_servers_of_the_same_name_stay_apart_with_their_own_secrets(machine: Machine, tmp_path: Path) -> None:
     for client, secret in ((".cursor/mcp.json", "first"), (".gemini/settings.json", "second")):
         write(machine.home / client, {"mcpServers": {"crm": {**TIME, "env": {"API_KEY": secret}}}})
-    found = survey(machine)
+    found = survey_servers(machine)
     assert [each.name for each in found.servers] == ["crm", "crm_gemini_cli"]
     assert [each.secrets[0].value for each in found.servers] == ["first", "second"]
     target = tmp_path / "gristmill.toml"
@@ -51,7 +51,7 @@ def test_other_servers_of_the_same_name_stay_apart_with_their_own_secrets(machin
 def test_claude_codes_servers_for_this_folder_are_the_users_own(machine: Machine) -> None:
     projects = {str(machine.cwd): {"mcpServers": {"here": TIME}}, "/elsewhere": {"mcpServers": {"there": TIME}}}
     write(machine.home / ".claude.json", {"projects": projects})
-    assert [(each.name, each.scopes) for each in survey(machine).servers] == [("here", ("user",))]
+    assert [(each.name, each.scopes) for each in survey_servers(machine).servers] == [("here", ("user",))]
 
 
 def test_gooses_own_variables_become_references_and_its_extensions_are_left_out(machine: Machine) -> None:
@@ -59,7 +59,7 @@ def test_gooses_own_variables_become_references_and_its_extensions_are_left_out(
         "extensions:\n  dev: {type: builtin, enabled: true}\n  mem: {type: stdio, cmd: npx, args: [mem], env_keys: [MEM_TOKEN]}\n"
     )
     write(machine.xdg / "goose/config.yaml", config)
-    found = survey(machine)
+    found = survey_servers(machine)
     assert [(each.name, each.config.env) for each in found.servers] == [("mem", {"MEM_TOKEN": "${env:MEM_TOKEN}"})]
     assert found.skipped == ("dev: a built-in extension of that client (builtin) (Goose)",)
 
@@ -68,7 +68,7 @@ def test_a_broken_file_does_not_hide_the_others(machine: Machine) -> None:
     write(machine.home / ".cursor/mcp.json", "{ broken, secret-text")
     write(machine.home / ".gemini/settings.json", {"theme": "dark"})
     write(machine.home / ".codex/config.toml", '[mcp_servers.time]\ncommand = "uvx"\n')
-    found = survey(machine)
+    found = survey_servers(machine)
     assert [(file.client, file.servers, bool(file.problem)) for file in found.files] == [
         ("cursor", 0, True), ("codex", 1, False), ("gemini-cli", 0, False),
     ]  # fmt: skip
@@ -78,5 +78,5 @@ def test_a_broken_file_does_not_hide_the_others(machine: Machine) -> None:
 def test_a_projects_file_that_leads_out_of_it_is_not_read(machine: Machine) -> None:
     write(machine.home / "private.json", {"mcpServers": {"x": TIME}})
     (machine.cwd / ".mcp.json").symlink_to(machine.home / "private.json")
-    found = survey(machine)
+    found = survey_servers(machine)
     assert (found.servers, "link out of" in (found.files[0].problem or "")) == ((), True)

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 import yaml
 
-from gristmill.config.atomic_write import real_file, write_whole
+from gristmill.config.atomic_write import resolve_file, write_file_atomically
 from gristmill.config.sections.servers_section import ServerConfig
 from gristmill.errors import ConfigError
-from gristmill.mcp_configs.client_places import Client, Machine, clients
-from gristmill.mcp_configs.install_entry import backups, install, installing, removing, uninstall
-from gristmill.mcp_configs.our_entry import Command, command, entry, is_passing
+from gristmill.mcp_configs.client_places import Machine, McpClient, list_clients
+from gristmill.mcp_configs.install_entry import apply_install, apply_removal, find_backups, plan_install, plan_removal
+from gristmill.mcp_configs.our_entry import StartCommand, build_command, build_entry, is_temporary
 
-OURS = Command(program="/opt/bin/gristmill", args=("serve", "--config", "/home/ann/gristmill.toml"))
+OURS = StartCommand(program="/opt/bin/gristmill", args=("serve", "--config", "/home/ann/gristmill.toml"))
 PLAIN = {"command": OURS.program, "args": list(OURS.args)}
 SHAPES: dict[str, dict[str, Any]] = {
     "claude-desktop": PLAIN,
@@ -39,15 +39,15 @@ BEFORE = {
 }
 
 
-def client_of(name: str, folder: Path) -> Client:
-    return clients(Machine(home=folder, cwd=folder))[name]
+def client_of(name: str, folder: Path) -> McpClient:
+    return list_clients(Machine(home=folder, cwd=folder))[name]
 
 
-def put(client: Client, file: Path, **options: Any) -> None:
-    install(installing(client, file, entry(client, OURS), **options))
+def put(client: McpClient, file: Path, **options: Any) -> None:
+    apply_install(plan_install(client, file, build_entry(client, OURS), **options))
 
 
-def read(client: Client, file: Path) -> dict[str, Any]:
+def read(client: McpClient, file: Path) -> dict[str, Any]:
     text = file.read_text()
     if file.suffix == ".toml":
         return tomllib.loads(text)[client.key]
@@ -55,7 +55,7 @@ def read(client: Client, file: Path) -> dict[str, Any]:
     return found[client.key]
 
 
-def existing(client: Client) -> bytes:
+def existing(client: McpClient) -> bytes:
     client.user.parent.mkdir(parents=True, exist_ok=True)
     client.user.write_bytes(BEFORE[client.user.suffix].replace("KEY", client.key).encode())
     return client.user.read_bytes()
@@ -67,9 +67,9 @@ def test_the_entry_has_the_clients_own_shape_and_goes_without_a_trace(name: str,
     before = existing(client)
     put(client, client.user)
     assert read(client, client.user)["gristmill"] == SHAPES[name]
-    assert [file.read_bytes() for file in backups(client.user)] == [before]
-    uninstall(removing(client, client.user))
-    assert (client.user.read_bytes(), backups(client.user)) == (before, ())
+    assert [file.read_bytes() for file in find_backups(client.user)] == [before]
+    apply_removal(plan_removal(client, client.user))
+    assert (client.user.read_bytes(), find_backups(client.user)) == (before, ())
 
 
 @pytest.mark.parametrize("name", SHAPES)
@@ -77,7 +77,7 @@ def test_a_file_that_we_made_goes_again(name: str, tmp_path: Path) -> None:
     client = client_of(name, tmp_path)
     put(client, client.user)
     assert read(client, client.user) == {"gristmill": SHAPES[name]}
-    uninstall(removing(client, client.user))
+    apply_removal(plan_removal(client, client.user))
     assert not client.user.exists()
 
 
@@ -87,20 +87,22 @@ def test_when_something_else_changed_only_our_entry_goes(name: str, tmp_path: Pa
     existing(client)
     put(client, client.user)
     client.user.write_text(client.user.read_text().replace("mcp-server-time", "other"))
-    uninstall(removing(client, client.user))
+    apply_removal(plan_removal(client, client.user))
     assert client.user.read_text() == BEFORE[client.user.suffix].replace("KEY", client.key).replace("mcp-server-time", "other")
-    assert len(backups(client.user)) == 1
+    assert len(find_backups(client.user)) == 1
 
 
 def test_installing_twice_changes_nothing_and_a_new_command_keeps_the_first_backup(tmp_path: Path) -> None:
     client = client_of("cursor", tmp_path)
     before = existing(client)
     put(client, client.user)
-    again = installing(client, client.user, entry(client, OURS))
+    again = plan_install(client, client.user, build_entry(client, OURS))
     assert (again.before == again.after, again.diff) == (True, "")
-    install(installing(client, client.user, entry(client, Command(program="uvx", args=("gristmill", "serve")))))
-    assert [file.read_bytes() for file in backups(client.user)] == [before]
-    uninstall(removing(client, client.user))
+    apply_install(
+        plan_install(client, client.user, build_entry(client, StartCommand(program="uvx", args=("gristmill", "serve"))))
+    )
+    assert [file.read_bytes() for file in find_backups(client.user)] == [before]
+    apply_removal(plan_removal(client, client.user))
     assert client.user.read_bytes() == before
 
 
@@ -110,7 +112,7 @@ def test_servers_that_are_served_through_us_go_when_asked(tmp_path: Path) -> Non
     served = {"clock": ServerConfig(command="uvx", args=("mcp-server-time",))}
     put(client, client.user, served=served)
     assert list(read(client, client.user)) == ["gristmill"]
-    uninstall(removing(client, client.user))
+    apply_removal(plan_removal(client, client.user))
     assert client.user.read_bytes() == before
 
 
@@ -121,7 +123,7 @@ def test_rights_and_links_are_kept(tmp_path: Path) -> None:
     os.replace(client.user, kept)
     kept.chmod(0o640)
     client.user.symlink_to(kept)
-    put(client, real_file(client.user))
+    put(client, resolve_file(client.user))
     assert (client.user.is_symlink(), kept.stat().st_mode & 0o777, "gristmill" in kept.read_text()) == (True, 0o640, True)
 
 
@@ -141,7 +143,7 @@ def test_what_cannot_be_edited_is_left_as_it_is(text: str, tmp_path: Path) -> No
     client.user.parent.mkdir()
     client.user.write_bytes(text.encode("latin-1"))
     with pytest.raises(ConfigError):
-        installing(client, client.user, entry(client, OURS))
+        plan_install(client, client.user, build_entry(client, OURS))
     assert client.user.read_bytes() == text.encode("latin-1")
 
 
@@ -153,7 +155,7 @@ def test_a_draft_that_is_refused_leaves_nothing_behind(tmp_path: Path) -> None:
         raise ConfigError("no")
 
     with pytest.raises(ConfigError):
-        write_whole(file, b"new", check=refuse)
+        write_file_atomically(file, b"new", check=refuse)
     assert ([each.name for each in tmp_path.iterdir()], file.read_text()) == (["gristmill.toml"], "old")
 
 
@@ -162,13 +164,13 @@ def test_a_project_cannot_make_us_write_elsewhere(tmp_path: Path) -> None:
     (tmp_path / "victim.json").write_text("{}")
     (tmp_path / "project" / ".mcp.json").symlink_to(tmp_path / "victim.json")
     with pytest.raises(ConfigError, match="link out of"):
-        real_file(tmp_path / "project" / ".mcp.json", within=tmp_path / "project")
+        resolve_file(tmp_path / "project" / ".mcp.json", within=tmp_path / "project")
 
 
 def test_commands_of_the_user_are_absolute_and_those_of_a_project_travel(tmp_path: Path) -> None:
     program, config = Path("/opt/bin/gristmill"), Path("/home/ann/gristmill.toml")
     found = {
-        (name, scope, bool(executable)): command(
+        (name, scope, bool(executable)): build_command(
             executable=executable, config=config, client=client_of(name, tmp_path), scope=scope
         )
         for name in ("claude-code", "cursor")
@@ -176,13 +178,13 @@ def test_commands_of_the_user_are_absolute_and_those_of_a_project_travel(tmp_pat
         for executable in (program, None)
     }
     absolute = ("serve", "--config", str(config))
-    assert found["claude-code", "user", True] == Command(program=str(program), args=absolute)
-    assert found["claude-code", "user", False] == Command(program="uvx", args=("gristmill", *absolute))
-    assert found["claude-code", "project", True] == Command(program="gristmill", args=("serve",))
+    assert found["claude-code", "user", True] == StartCommand(program=str(program), args=absolute)
+    assert found["claude-code", "user", False] == StartCommand(program="uvx", args=("gristmill", *absolute))
+    assert found["claude-code", "project", True] == StartCommand(program="gristmill", args=("serve",))
     workspace = ("serve", "--config", "${workspaceFolder}/gristmill.toml")
-    assert found["cursor", "project", False] == Command(program="uvx", args=("gristmill", *workspace))
+    assert found["cursor", "project", False] == StartCommand(program="uvx", args=("gristmill", *workspace))
 
 
 def test_a_program_that_uvx_may_throw_away_is_not_written_down() -> None:
-    assert is_passing(Path("/home/ann/.cache/uv/archive-v0/abc/bin/gristmill"))
-    assert not is_passing(Path("/home/ann/.local/share/uv/tools/gristmill/bin/gristmill"))
+    assert is_temporary(Path("/home/ann/.cache/uv/archive-v0/abc/bin/gristmill"))
+    assert not is_temporary(Path("/home/ann/.local/share/uv/tools/gristmill/bin/gristmill"))

@@ -1,12 +1,14 @@
 """Every client's way of writing its servers becomes ours."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gristmill.config.sections.servers_section import ServerConfig
 from gristmill.errors import ConfigError
+from gristmill.mcp_configs.merge_servers import import_client_file
 from gristmill.mcp_configs.read_servers import MovedSecret, read_client_config
 
 STDIO = ServerConfig(command="npx", args=("-y", "pkg"), env={"LEVEL": "${env:LEVEL}"})
@@ -145,6 +147,45 @@ def test_a_secret_in_plain_text_moves_to_the_keyring() -> None:
     assert "ghp_1" not in repr(found)
 
 
+@pytest.mark.requirement("T77")
+@pytest.mark.parametrize(
+    ("args", "kept"),
+    [
+        (["--token", "abc123"], ["--token", "@0"]),
+        (["--api-key=abc123", "x"], ["--api-key=@0", "x"]),
+        (["--my-brave-api-key", "abc123"], ["--my-brave-api-key", "@0"]),
+        (["run", "-e", "GITHUB_TOKEN=abc123", "image"], ["run", "-e", "GITHUB_TOKEN=@0", "image"]),
+        (["--header", "Authorization: Bearer abc123"], ["--header", "Authorization: Bearer @0"]),
+        (["https://h/?apiKey=abc123&x=1"], ["https://h/?apiKey=@0&x=1"]),
+        (["https://h/?a_key=one&token=two"], ["https://h/?a_key=@0&token=@1"]),
+        (["ghp_abcdefghijkl1234"], ["@0"]),
+        (["-p", "sk-abcdefghijklmnop"], ["-p", "@0"]),
+        (["--token", "${env:T}", "--key-file", "/k", "--password", "/run/secrets/p"], None),
+        (["--no-token-check", "server.py", "--tokens", "500", "mysecret.py", "--verbose"], None),
+        (["--token", "--other", "key=value", "https://h/?q=token", "TOKEN=${env:T}", "--max-tokens=9"], None),
+    ],
+)
+def test_secrets_in_arguments_are_recognised_and_nothing_else_is(args: list[str], kept: list[str] | None) -> None:
+    found = _read({"command": "x", "args": args})
+    text = json.dumps(found.servers["a"].args)
+    for place, secret in enumerate(found.secrets):
+        text = text.replace(f"${{keyring:{secret.service}/{secret.name}}}", f"@{place}")
+    assert json.loads(text) == (args if kept is None else kept), found.skipped
+    assert bool(found.secrets) == (kept is not None)
+
+
+@pytest.mark.requirement("T77")
+def test_secrets_in_an_address_and_under_harmless_names_are_recognised() -> None:
+    found = _read(
+        {"url": "https://u:pw@h/mcp?tavilyApiKey=tvly-1", "headers": {"X-Who": "ghp_abcdefghijkl1234"}},
+        b={"command": "x", "env": {"WHO": "sk-abcdefghijklmnop", "PLAIN": "1"}},
+    )
+    assert found.servers["a"].url == "https://u:${keyring:gristmill/a.url}@h/mcp?tavilyApiKey=${keyring:gristmill/a.url.2}"
+    assert found.servers["a"].headers == {"X-Who": "${keyring:gristmill/a.headers.X-Who}"}
+    assert found.servers["b"].env == {"WHO": "${keyring:gristmill/b.env.WHO}", "PLAIN": "1"}
+    assert [secret.value for secret in found.secrets] == ["ghp_abcdefghijkl1234", "pw", "tvly-1", "sk-abcdefghijklmnop"]
+
+
 def test_what_only_that_client_can_fill_in_is_skipped_with_a_reason() -> None:
     found = _read({"url": "https://x", "headers": {"Authorization": "Bearer ${input:token}"}})
     assert "${input:token}" in found.skipped[0]
@@ -187,3 +228,14 @@ def test_the_list_of_one_project_can_be_added() -> None:
 def test_what_is_no_server_list_is_an_error(file: str, text: str) -> None:
     with pytest.raises(ConfigError):
         read_client_config(text, file=file)
+
+
+@pytest.mark.requirement("T77")
+def test_the_file_of_an_import_holds_no_secret_and_is_the_owners_alone(tmp_path: Path) -> None:
+    source, target = tmp_path / "mcp.json", tmp_path / "gristmill.toml"
+    args = ["--token", "s3cr3t-one", "--api-key=s3cr3t-two", "-e", "PASS=s3cr3t-three", "postgres://u:s3cr3t-four@h/d"]
+    source.write_text(json.dumps({"mcpServers": {"a": {"command": "x", "args": args}}}))
+    done = import_client_file(source, target)
+    assert "s3cr3t" not in target.read_text() + done.diff + repr(done.lines())
+    assert target.stat().st_mode & 0o777 == 0o600
+    assert [secret.reference for secret in done.secrets] == [f"${{env:A_ARGS_{place}}}" for place in (1, 2, 4, 5)]

@@ -14,7 +14,7 @@ from jwt.algorithms import ECAlgorithm
 from gristmill.config.sections.serve_section import JwtConfig
 from gristmill.errors import ConfigError, Unauthorized, UpstreamUnavailable
 from gristmill.serve.access_tokens import Principal
-from gristmill.serve.jwt_tokens import AGAIN_SECONDS, KEYS_SECONDS, STALE_SECONDS, JwtVerifier
+from gristmill.serve.jwt_tokens import KEYS_SECONDS, REFETCH_SECONDS, STALE_SECONDS, JwtVerifier
 
 KEY = ec.generate_private_key(ec.SECP256R1())
 OTHER = ec.generate_private_key(ec.SECP256R1())
@@ -69,7 +69,7 @@ def verify(*texts: str, provider: Provider | None = None, clock: Any = time.mono
 def test_a_good_token_names_caller_tenant_and_scopes() -> None:
     provider = Provider()
     (who, _) = verify(token(), token(), provider=provider)
-    assert (who.caller, who.tenant, who.scopes) == ("jwt:ann@acme", "acme", {"execute", "read"})
+    assert (who.identity.caller, who.tenant, who.scopes) == ("jwt:ann@acme", "acme", {"execute", "read"})
     assert provider.asked == ["/.well-known/openid-configuration", "/keys"]  # once
 
 
@@ -149,7 +149,7 @@ def test_known_keys_are_used_while_the_provider_is_away_but_not_for_ever() -> No
         for _ in range(5):
             await verifier.verify(token())
         asked = len(provider.asked)
-        now[0] += AGAIN_SECONDS + 1
+        now[0] += REFETCH_SECONDS + 1
         await verifier.verify(token())
         assert len(provider.asked) == asked + 1  # once, and not again at once
         now[0] = STALE_SECONDS + 1

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from gristmill.model import Tool
-from gristmill.serve.provider_tools import Exported, Format, Wishes, exported, provider_name
+from gristmill.serve.provider_tools import ExportedTools, ExportOptions, Format, export_tools, make_provider_name
 
 USER = {"type": "object", "properties": {"name": {"type": "string"}}}
 GET = Tool(
@@ -19,8 +19,8 @@ FIND = Tool(server="crm", name="find", input_schema={"oneOf": [{"required": ["a"
 ODD = Tool(server="odd.server", name="filter", input_schema={"properties": {"$filter": {"type": "string"}}})
 
 
-def made(form: Format, **wishes: bool) -> Exported:
-    return exported([GET, FIND, ODD], form, Wishes(**wishes))
+def made(form: Format, **wishes: bool) -> ExportedTools:
+    return export_tools([GET, FIND, ODD], form, ExportOptions(**wishes))
 
 
 def test_for_anthropic_tools_are_deferred_and_callable_from_code() -> None:
@@ -77,11 +77,20 @@ def test_what_a_provider_cannot_take_is_named() -> None:
 
 def test_names_are_short_safe_and_never_the_same() -> None:
     tools = [Tool(server="s", name=name) for name in ("a b", "a.b", "x" * 200, "x" * 201, "名前")]
-    names = exported(tools, "anthropic", Wishes()).names
+    names = export_tools(tools, "anthropic", ExportOptions()).names
     assert sorted(names.values()) == sorted(tool.key for tool in tools)
     assert all(re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name) for name in names)
-    assert provider_name("a b", ["a_b"]) != "a_b"
+    assert make_provider_name("a b", ["a_b"]) != "a_b"
+
+
+@pytest.mark.requirement("T80")
+def test_a_name_that_is_made_to_equal_another_gets_more_digits() -> None:
+    short = make_provider_name("a b", ["a_b"])
+    longer = make_provider_name("a b", ["a_b", short])
+    last = make_provider_name("a b", ["a_b", short, longer])
+    assert len({"a_b", short, longer, last}) == 4
+    assert all(len(name) <= 64 for name in (short, longer, last))
 
 
 def test_the_order_does_not_depend_on_who_lists_first() -> None:
-    assert exported([GET, FIND], "openai", Wishes()) == exported([FIND, GET], "openai", Wishes())
+    assert export_tools([GET, FIND], "openai", ExportOptions()) == export_tools([FIND, GET], "openai", ExportOptions())

@@ -5,13 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from gristmill.session import key_values as kv
-from gristmill.session import session_register as sessions
-from gristmill.session.skills import skill_store as skills
 from gristmill.store.base import Store
 from gristmill.store.open_store import open_store
-
-TABLES = (*sessions.TABLES, *kv.TABLES, *skills.TABLES)
 
 
 @pytest.fixture
@@ -21,7 +16,7 @@ def anyio_backend() -> str:
 
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncGenerator[Store]:
-    opened = await open_store(tmp_path / "store", TABLES)
+    opened = await open_store(tmp_path / "store")
     yield opened
     await opened.close()
 

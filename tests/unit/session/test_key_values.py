@@ -5,8 +5,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gristmill.errors import LimitExceeded, Refused
-from gristmill.session.key_values import KeyValueRules, KeyValues
+from gristmill.model import Identity
+from gristmill.session.key_values import KeyValueRules, KeyValueStore, forget_values
+from gristmill.session.session_register import SessionRegister, SessionRetention
 from gristmill.store.base import Store
+from tests.unit.session.conftest import Clock
 
 pytestmark = pytest.mark.anyio
 
@@ -17,8 +20,8 @@ JSON = st.recursive(
 )
 
 
-def values(store: Store, size: int = 1_000_000, keys: int = 5) -> KeyValues:
-    return KeyValues(store, KeyValueRules(bytes=size, keys=keys))
+def values(store: Store, size: int = 1_000_000, keys: int = 5) -> KeyValueStore:
+    return KeyValueStore(store, KeyValueRules(bytes=size, keys=keys))
 
 
 @given(JSON)
@@ -61,3 +64,26 @@ async def test_what_does_not_fit_is_not_kept(store: Store) -> None:
 async def test_what_is_no_key_or_no_json_is_refused(store: Store, key: str, value: object) -> None:
     with pytest.raises(Refused):
         await values(store).set("s", key, value)
+
+
+@pytest.mark.requirement("T134")
+async def test_a_tenant_has_a_limit_of_bytes_for_the_values_of_all_its_sessions(store: Store, clock: Clock) -> None:
+    rules = SessionRetention(seconds=1_000, bytes_per_tenant=100, sessions_per_tenant=100)
+    register = SessionRegister(
+        store, rules, remove_files=lambda _: None, forget=lambda record: forget_values(record.handle), clock=clock
+    )
+    kept = KeyValueStore(store, KeyValueRules(bytes=1_000, keys=5, tenant_bytes=1_500))
+    opened = [await register.open(f"s{number}", identity=Identity(tenant="greedy")) for number in range(3)]
+    other = await register.open("s", identity=Identity(tenant="modest"))
+    await kept.set(opened[0].handle, "k", "x" * 700)
+    await kept.set(opened[1].handle, "k", "x" * 700)
+    await kept.set(opened[1].handle, "k", "y" * 700)  # replaces
+    with pytest.raises(LimitExceeded) as exceeded:
+        await kept.set(opened[2].handle, "k", "x" * 700)
+    assert exceeded.value.limit == "sessions.kv_total_bytes"
+    await kept.set(other.handle, "k", "x" * 700)
+    await register.delete(opened[0])
+    await kept.set(opened[2].handle, "k", "x" * 700)
+    await kept.delete(opened[2].handle, "k")
+    await register.delete(opened[1])
+    assert await store.read("SELECT bytes FROM tenant_bytes WHERE tenant = 'greedy'") == [(0,)]

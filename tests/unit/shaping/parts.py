@@ -4,9 +4,9 @@ from dataclasses import asdict
 from typing import Any
 
 from gristmill.model import Report
-from gristmill.shaping.shaped_report import Shaped
-from gristmill.shaping.token_fit import count
-from gristmill.shaping.values.compact_json import as_text
+from gristmill.shaping.shaped_report import ShapedReport
+from gristmill.shaping.token_fit import count_tokens
+from gristmill.shaping.values.compact_json import encode_json_text
 
 
 class Kept:
@@ -30,11 +30,11 @@ def report(*, output: str = "", result: Any = None, error: str | None = None) ->
     return Report(status="failed" if error else "ok", output=output, result=result, error=error)
 
 
-def costs(shaped: Shaped) -> dict[str, int]:
+def costs(shaped: ShapedReport) -> dict[str, int]:
     """Tokens of each part, what is said about the rest of it included."""
-    texts = {"output": shaped.output, "result": as_text(shaped.result), "error": shaped.error or ""}
-    said = {left.part: count(as_text(asdict(left))) for left in shaped.left_out}
-    return {part: count(text) + said.get(part, 0) for part, text in texts.items()}
+    texts = {"output": shaped.output, "result": encode_json_text(shaped.result), "error": shaped.error or ""}
+    said = {left.part: count_tokens(encode_json_text(asdict(left))) for left in shaped.left_out}
+    return {part: count_tokens(text) + said.get(part, 0) for part, text in texts.items()}
 
 
 ROWS = [

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gristmill.model import Budget, Strategy
-from gristmill.shaping.shape_report import shape
-from gristmill.shaping.values.compact_json import as_text
+from gristmill.shaping.shape_report import shape_report
+from gristmill.shaping.values.compact_json import encode_json_text
 from tests.unit.shaping.parts import Kept, costs, lost, report
 
 SHORTENING: tuple[Strategy, ...] = ("summarize", "head_tail", "sample", "schema_only")
@@ -63,7 +63,7 @@ strategies = st.sampled_from(SHORTENING)
 def test_what_goes_back_is_never_over_its_budget_and_always_json(
     result: Any, output: str, budget: Budget, strategy: Strategy, keeps: bool
 ) -> None:
-    shaped = shape(
+    shaped = shape_report(
         report(result=result, output=output, error=output or None),
         budget=budget,
         strategy=strategy,
@@ -74,14 +74,14 @@ def test_what_goes_back_is_never_over_its_budget_and_always_json(
     assert found["output"] <= budget.output_tokens
     assert found["result"] <= budget.result_tokens
     assert found["error"] <= 200
-    assert json.loads(as_text(shaped.result)) == json.loads(json.dumps(shaped.result, allow_nan=False))
+    assert json.loads(encode_json_text(shaped.result)) == json.loads(json.dumps(shaped.result, allow_nan=False))
 
 
 @settings(max_examples=20, deadline=None)
 @given(result=values, output=outputs, budget=budgets, strategy=strategies)
 def test_the_same_report_is_shaped_the_same_way(result: Any, output: str, budget: Budget, strategy: Strategy) -> None:
     first, second = (
-        shape(report(result=result, output=output), budget=budget, strategy=strategy, spill=Kept()) for _ in range(2)
+        shape_report(report(result=result, output=output), budget=budget, strategy=strategy, spill=Kept()) for _ in range(2)
     )
     assert first == second
 
@@ -90,7 +90,7 @@ def test_the_same_report_is_shaped_the_same_way(result: Any, output: str, budget
 @given(result=values, output=outputs, budget=budgets, strategy=strategies)
 def test_what_was_left_out_is_kept_whole(result: Any, output: str, budget: Budget, strategy: Strategy) -> None:
     kept = Kept()
-    shaped = shape(report(result=result, output=output), budget=budget, strategy=strategy, spill=kept)
+    shaped = shape_report(report(result=result, output=output), budget=budget, strategy=strategy, spill=kept)
     parts = {left.part: kept.files[left.path or ""] for left in shaped.left_out}
     assert json.loads(parts["result"]) == result if "result" in parts else shaped.result == result
     assert parts["output"].decode() == output if "output" in parts else shaped.output == output
@@ -100,7 +100,7 @@ def test_what_was_left_out_is_kept_whole(result: Any, output: str, budget: Budge
 @settings(max_examples=20, deadline=None)
 @given(result=values)
 def test_what_is_small_is_not_touched(result: Any) -> None:
-    shaped = shape(report(result=result), budget=Budget(result_tokens=10_000_000), spill=lost)
+    shaped = shape_report(report(result=result), budget=Budget(result_tokens=10_000_000), spill=lost)
     assert shaped.result is result
     assert not shaped.truncated
 
@@ -112,8 +112,8 @@ def test_a_mask_is_never_cut(strategy: Strategy, before: int, number: int, token
     text = "-" * before + f"{MASK}{gap}" * number
     budget = Budget(output_tokens=tokens, result_tokens=tokens)
     value = {"text": text, "rows": [{"mail": text}] * 50, MASK: [text]}
-    shaped = shape(
+    shaped = shape_report(
         report(output=text, result=value, error=text), budget=budget, strategy=strategy, spill=lost, error_tokens=tokens
     )
-    for shown in (shaped.output, as_text(shaped.result), shaped.error or ""):
+    for shown in (shaped.output, encode_json_text(shaped.result), shaped.error or ""):
         assert not HALF_A_MASK.search(shown.replace(MASK, ""))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gristmill.shaping import release_memory as pages
-from gristmill.shaping.release_memory import give_back
+from gristmill.shaping.release_memory import release_library_pages
 
 SIZE = 64 * mmap.PAGESIZE
 
@@ -31,7 +31,7 @@ def test_the_pages_of_that_file_leave_memory_and_those_of_others_stay(tmp_path: 
     ours, other = tmp_path / "library.so", tmp_path / "other.so"
     with mapped(ours) as read, mapped(other):
         before = resident(ours)
-        give_back("library.so")
+        release_library_pages("library.so")
         assert (before, resident(ours), resident(other)) == (SIZE // 1024, 0, SIZE // 1024)
         assert read[:] == b"x" * SIZE
 
@@ -41,4 +41,4 @@ def test_where_memory_cannot_be_looked_at_nothing_happens(monkeypatch: pytest.Mo
         return tmp_path / "missing"
 
     monkeypatch.setattr(pages, "Path", missing)
-    give_back("library.so")
+    release_library_pages("library.so")

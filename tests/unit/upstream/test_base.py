@@ -4,7 +4,7 @@ import pytest
 
 from gristmill.errors import UnknownTool, UpstreamError
 from gristmill.model import Tool, ToolCall, ToolResult
-from gristmill.upstream.base import ServerStatus, Upstreams, check_known
+from gristmill.upstream.base import ServerStatus, Upstreams, check_tool_listed
 
 pytestmark = pytest.mark.anyio
 
@@ -21,11 +21,14 @@ class Recording:
         self.name = name
         self.tools = (Tool(server=name, name="a.b"),)
         self.status = ServerStatus(name=name, kind="python", state="ready", tools=1)
+        self.is_listed = True
         self.called: list[str] = []
 
     async def run(self) -> None: ...
 
-    async def settled(self) -> None: ...
+    async def wait_until_settled(self) -> None: ...
+
+    async def connect(self) -> None: ...
 
     async def call(self, tool: str, call: ToolCall) -> ToolResult:
         self.called.append(tool)
@@ -55,5 +58,5 @@ async def test_arguments_without_names_do_not_get_lost_in_silence() -> None:
 
 def test_near_names_are_offered() -> None:
     with pytest.raises(UnknownTool) as caught:
-        check_known("serch", "s", [Tool(server="s", name="search"), Tool(server="s", name="other")])
+        check_tool_listed("serch", "s", [Tool(server="s", name="search"), Tool(server="s", name="other")])
     assert caught.value.near == ("search",)

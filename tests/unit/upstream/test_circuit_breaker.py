@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gristmill.upstream.circuit_breaker import Backoff, Breaker
+from gristmill.upstream.circuit_breaker import Backoff, CircuitBreaker
 
 
 @given(failures=st.integers(0, 10_000), dice=st.floats(0, 1, exclude_max=True))
@@ -20,15 +20,15 @@ def test_waits_double_and_dice_shorten_them() -> None:
 
 def test_the_breaker_opens_after_its_limit_and_lets_one_try_after_the_cooldown() -> None:
     now = [100.0]
-    breaker = Breaker(limit=2, cooldown=10, clock=lambda: now[0])
-    breaker.failed()
+    breaker = CircuitBreaker(limit=2, cooldown=10, clock=lambda: now[0])
+    breaker.record_failure()
     assert not breaker.is_open
-    breaker.failed()
+    breaker.record_failure()
     assert breaker.is_open
     assert breaker.retry_in == 10
     now[0] += 10
     assert not breaker.is_open
-    breaker.failed()
+    breaker.record_failure()
     assert breaker.is_open
-    breaker.succeeded()
+    breaker.record_success()
     assert (breaker.is_open, breaker.failures, breaker.retry_in) == (False, 0, 0)

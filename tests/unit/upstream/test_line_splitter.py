@@ -3,13 +3,13 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gristmill.upstream.line_splitter import Lines, TooLong
+from gristmill.upstream.line_splitter import LineSplitter, LineTooLong
 
 
 @given(lines=st.lists(st.binary(max_size=50).filter(lambda b: b"\n" not in b), max_size=20), cut=st.integers(1, 17))
 def test_lines_come_out_as_they_went_in_however_they_were_cut(lines: list[bytes], cut: int) -> None:
     text = b"".join(line + b"\n" for line in lines)
-    splitter = Lines(1_000)
+    splitter = LineSplitter(1_000)
     found = [line for at in range(0, len(text), cut) for line in splitter.feed(text[at : at + cut])]
     assert found == lines
 
@@ -19,19 +19,19 @@ def test_a_line_past_the_cap_keeps_only_its_id(cut: int, size: int) -> None:
     front = b'{"jsonrpc":"2.0","id":17,"result":{"a":"%s"}}' % (b"x" * size)
     back = b'{"result":{"a":"%s"},"jsonrpc":"2.0","id":"k-1"}' % (b"x" * size)
     text = front + b"\n" + back + b"\nshort\n"
-    splitter = Lines(200)
+    splitter = LineSplitter(200)
     found = [line for at in range(0, len(text), cut) for line in splitter.feed(text[at : at + cut])]
-    assert found == [TooLong(id=17, size=len(front)), TooLong(id="k-1", size=len(back)), b"short"]
+    assert found == [LineTooLong(id=17, size=len(front)), LineTooLong(id="k-1", size=len(back)), b"short"]
 
 
 def test_an_id_in_the_middle_of_a_text_is_not_believed() -> None:
     line = b'{"result":{"t":"%s \\"jsonrpc\\":\\"2.0\\",\\"id\\":5} %s"}}' % (b"x" * 300, b"y" * 300)
-    assert list(Lines(100).feed(line + b"\n")) == [TooLong(id=None, size=len(line))]
+    assert list(LineSplitter(100).feed(line + b"\n")) == [LineTooLong(id=None, size=len(line))]
 
 
 def test_memory_stays_below_the_cap_whatever_comes() -> None:
-    splitter = Lines(1_000)
+    splitter = LineSplitter(1_000)
     for _ in range(1_000):
         assert not list(splitter.feed(b"z" * 1_000))
-    assert splitter.pending == 1_000_000
+    assert splitter.pending_bytes == 1_000_000
     assert sum(map(len, splitter._parts)) <= 1_000  # pyright: ignore[reportPrivateUsage]

@@ -14,7 +14,7 @@ SCHEMA: dict[str, object] = {"type": "object", "properties": {"n": {"type": "int
 
 def _checks(**schemas: dict[str, object]) -> OutputChecks:
     checks = OutputChecks()
-    checks.know(schemas)
+    checks.set_schemas(schemas)
     return checks
 
 
@@ -29,9 +29,9 @@ def test_a_result_that_keeps_its_promise_passes_and_another_does_not() -> None:
 def test_a_changed_schema_takes_the_place_of_the_old_one() -> None:
     checks = _checks(tool=SCHEMA)
     checks.check("tool", {"n": 1})
-    checks.know({"tool": {"type": "array"}})
+    checks.set_schemas({"tool": {"type": "array"}})
     checks.check("tool", [1])
-    checks.know({})
+    checks.set_schemas({})
     checks.check("tool", "anything")
 
 

@@ -10,7 +10,7 @@ from pydantic import Field
 from gristmill.errors import ConfigError, ToolFailed, UnknownTool, UpstreamTimeout
 from gristmill.model import Tool, ToolCall
 from gristmill.upstream.base import Upstreams
-from gristmill.upstream.python_functions import Inproc, functions_of
+from gristmill.upstream.python_functions import PythonFunctions, find_public_functions
 
 pytestmark = pytest.mark.anyio
 
@@ -49,12 +49,12 @@ async def wait() -> None:
     await anyio.sleep_forever()
 
 
-async def _call(upstream: Inproc, tool: str, **arguments: Any) -> Any:
+async def _call(upstream: PythonFunctions, tool: str, **arguments: Any) -> Any:
     return (await Upstreams([upstream])(ToolCall(id=1, tool=f"py.{tool}", arguments=arguments))).value
 
 
 async def test_a_signature_becomes_a_definition() -> None:
-    tool = Inproc("py", [add]).tools[0]
+    tool = PythonFunctions("py", [add]).tools[0]
     assert tool == Tool(
         server="py",
         name="add",
@@ -74,13 +74,13 @@ async def test_a_signature_becomes_a_definition() -> None:
 
 
 async def test_values_go_in_and_come_out_as_json() -> None:
-    upstream = Inproc("py", [add, move])
+    upstream = PythonFunctions("py", [add, move])
     assert await _call(upstream, "add", a=1) == 2
     assert await _call(upstream, "move", point={"x": 1}) == {"x": 2, "y": 0}
 
 
 async def test_wrong_arguments_and_failures_are_failures_of_the_tool() -> None:
-    upstream = Inproc("py", [add, fail])
+    upstream = PythonFunctions("py", [add, fail])
     for arguments in ({"a": "x"}, {}, {"a": 1, "c": 2}):
         with pytest.raises(ToolFailed):
             await _call(upstream, "add", **arguments)
@@ -91,25 +91,25 @@ async def test_wrong_arguments_and_failures_are_failures_of_the_tool() -> None:
 
 
 async def test_a_function_runs_in_a_thread_unless_it_is_cheap() -> None:
-    assert await _call(Inproc("py", [where]), "where") != threading.current_thread().name
-    assert await _call(Inproc("py", [where], cheap=True), "where") == threading.current_thread().name
+    assert await _call(PythonFunctions("py", [where]), "where") != threading.current_thread().name
+    assert await _call(PythonFunctions("py", [where], cheap=True), "where") == threading.current_thread().name
 
 
 async def test_a_function_that_does_not_return_times_out() -> None:
     with pytest.raises(UpstreamTimeout):
-        await _call(Inproc("py", [wait], seconds=0.05), "wait")
+        await _call(PythonFunctions("py", [wait], seconds=0.05), "wait")
 
 
 def test_a_signature_without_names_is_refused() -> None:
     def bad(*args: int) -> None: ...
 
     with pytest.raises(ConfigError):
-        Inproc("py", [bad])
+        PythonFunctions("py", [bad])
 
 
 def test_the_public_functions_of_a_module_are_found() -> None:
-    assert [function.__name__ for function in functions_of("textwrap")][:2] == ["wrap", "fill"]
+    assert [function.__name__ for function in find_public_functions("textwrap")][:2] == ["wrap", "fill"]
     with pytest.raises(ConfigError):
-        functions_of("no_such_module_here")
+        find_public_functions("no_such_module_here")
     with pytest.raises(ConfigError):
-        functions_of("this_is_not.there")
+        find_public_functions("this_is_not.there")

@@ -1,4 +1,4 @@
-"""Words that are surely not personal: those that field names are made of, and those that states are made of."""
+"""Lists words that are certainly not personal: words of field names, and words for states."""
 
 import re
 
@@ -42,12 +42,12 @@ _STATE_WORDS = frozenset(
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 
-def speaks_of_fields(name: str) -> bool:
-    """Whether ``name`` has a word that field names have; ``alice`` and ``bob`` do not."""
+def has_field_word(name: str) -> bool:
+    """Returns whether ``name`` contains a word that is common in field names; ``alice`` and ``bob`` do not."""
     return any(part.lower() in _FIELD_WORDS for part in _PARTS.findall(name))
 
 
-def is_state(value: str) -> bool:
-    """Whether ``value`` is made of nothing but words for states and kinds, such as ``in_progress``."""
+def is_state_text(value: str) -> bool:
+    """Returns whether ``value`` consists only of words for states and kinds, such as ``in_progress``."""
     parts = re.split(r"[ _-]", value)
     return len(value) <= 40 and all(part.isascii() and part.lower() in _STATE_WORDS for part in parts)

@@ -1,18 +1,18 @@
-"""The packages around the tool modules, ``servers`` and ``servers/<server>``: a tool's file is imported at first use.
+"""Renders the packages around the tool modules, ``servers`` and ``servers/<server>``; a tool's file is imported at first use.
 
-The loader is our own constant code; what comes from servers enters as literals in two tables.
+The loader is constant code of Gristmill; text from servers enters only as literals in two tables.
 """
 
 import ast
 from collections.abc import Mapping
 
 from gristmill.catalog.catalog import Catalog
-from gristmill.catalog.modules.python_annotations import docstring, name
-from gristmill.catalog.modules.tool_module import checked_source
-from gristmill.catalog.visible_text import one_line
+from gristmill.catalog.modules.python_annotations import build_docstring, build_name
+from gristmill.catalog.modules.tool_module import render_checked_source
+from gristmill.catalog.visible_text import clean_to_one_line
 from gristmill.model import Tool
 
-# Every name begins with an underscore: no server or tool can have such a name, so none can be shadowed.
+# Every name begins with an underscore: servers and tools cannot have such a name, so the loader hides none of them.
 _SERVERS_LOADER = '''
 import importlib as _importlib
 import sys as _sys
@@ -23,6 +23,9 @@ class _Server(_types.ModuleType):
     """A package that imports a tool's file when the tool is first asked for."""
 
     def __getattr__(self, name):
+        current = _importlib.import_module(self.__name__)
+        if current is not self:
+            return getattr(current, name)  # the tools have changed since a session imported this package
         tool = self._NAMES.get(name, name)
         if tool not in self._TOOLS:
             raise AttributeError(f"{self.__name__} has no tool {name!r}{_near(name, self._TOOLS)}")
@@ -51,6 +54,9 @@ def _lazy(package):
 
 
 def __getattr__(name):
+    current = _importlib.import_module("servers")
+    if vars(current) is not globals():
+        return getattr(current, name)
     server = _NAMES.get(name, name)
     if server not in _SERVERS:
         raise AttributeError(f"there is no server {name!r}{_near(name, _SERVERS)}")
@@ -68,28 +74,35 @@ _lazy(__name__)
 """
 
 
-def servers_package(catalog: Catalog) -> str:
-    """``servers/__init__.py``: which servers there are, and the loader their packages share."""
+def render_servers_package(catalog: Catalog) -> str:
+    """Returns ``servers/__init__.py``: the list of servers, and the loader that their packages share."""
     modules = catalog.modules
-    sizes = {module: f"{one_line(server)}: {len(catalog.of_server(server))} tools" for server, module in modules.items()}
+    sizes = {
+        module: f"{clean_to_one_line(server)}: {len(catalog.tools_of_server(server))} tools" for server, module in modules.items()
+    }
     doc = "Tool servers: `from servers import <server>`, then `<server>.<tool>(...)`. `dir()` lists both."
-    return _package(doc, "_SERVERS", sizes, modules, _SERVERS_LOADER)
+    return _render_package(doc, "_SERVERS", sizes, modules, _SERVERS_LOADER)
 
 
-def server_package(server: str, tools: Mapping[str, Tool]) -> str:
-    """``servers/<server>/__init__.py``: ``tools`` by function name, each with one line about it."""
-    lines = {function: one_line(tool.description or tool.title or "", limit=100) for function, tool in tools.items()}
+def render_server_package(server: str, tools: Mapping[str, Tool]) -> str:
+    """Returns ``servers/<server>/__init__.py``: ``tools`` by function name, each with one line about it."""
+    lines = {function: clean_to_one_line(tool.description or tool.title or "", limit=100) for function, tool in tools.items()}
     renamed = {tool.name: function for function, tool in tools.items()}
-    return _package(f"{one_line(server)}: {len(tools)} tools.", "_TOOLS", lines, renamed, _SERVER_LOADER)
+    return _render_package(f"{clean_to_one_line(server)}: {len(tools)} tools.", "_TOOLS", lines, renamed, _SERVER_LOADER)
 
 
-def _package(doc: str, table: str, lines: Mapping[str, str], names: Mapping[str, str], loader: str) -> str:
+def _render_package(doc: str, table: str, lines: Mapping[str, str], names: Mapping[str, str], loader: str) -> str:
     renamed = {original: python for original, python in names.items() if original != python}
-    body: list[ast.stmt] = [docstring(doc), _table(table, lines), _table("_NAMES", renamed), *ast.parse(loader).body]
-    return checked_source(body)
+    body: list[ast.stmt] = [
+        build_docstring(doc),
+        _build_table(table, lines),
+        _build_table("_NAMES", renamed),
+        *ast.parse(loader).body,
+    ]
+    return render_checked_source(body)
 
 
-def _table(target: str, entries: Mapping[str, str]) -> ast.Assign:
+def _build_table(target: str, entries: Mapping[str, str]) -> ast.Assign:
     keys: list[ast.expr | None] = [ast.Constant(key) for key in entries]
     values: list[ast.expr] = [ast.Constant(value) for value in entries.values()]
-    return ast.Assign(targets=[name(target)], value=ast.Dict(keys=keys, values=values))
+    return ast.Assign(targets=[build_name(target)], value=ast.Dict(keys=keys, values=values))

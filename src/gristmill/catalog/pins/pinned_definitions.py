@@ -1,44 +1,42 @@
-"""Definitions pinned at first sight: what a server says later is compared, shown as a diff, held back until accepted.
+"""Pins tool definitions when they are first seen. A later change is shown as a diff and held back until it is accepted.
 
-Pure values; only `save_pins` and `load_pins` touch a file.
+Everything here works on values; only `save_pins` and `load_pins` use a file.
 """
 
 import json
-import os
-import tempfile
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import field, replace
 from pathlib import Path
 from typing import cast
 
-from gristmill.catalog.catalog import Catalog, definition
-from gristmill.catalog.types.schema_refs import mapping
-from gristmill.catalog.visible_text import one_line
-from gristmill.errors import ConfigError
-from gristmill.model import Json
-from gristmill.values import dataclass
+from msgspec import Struct, field
+from msgspec.structs import replace
 
+from gristmill.atomic_file import write_atomically
+from gristmill.catalog.catalog import Catalog, definition_to_json
+from gristmill.catalog.visible_text import clean_to_one_line
+from gristmill.errors import ConfigError
+from gristmill.loose_json import as_mapping
+from gristmill.model import Json
+
+FORMAT = 1
 MAX_EDITS = 50
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pin:
+class Pin(Struct, frozen=True, kw_only=True):
     """A definition as it was accepted, and its hash."""
 
     hash: str
     definition: Mapping[str, Json]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pins:
-    """Every pinned definition by key. A tool that disappears keeps its pin, so that it cannot come back as another."""
+class Pins(Struct, frozen=True, kw_only=True):
+    """All pinned definitions by tool key. A tool that disappears keeps its pin, so that it cannot return as another tool."""
 
     pins: Mapping[str, Pin] = field(default_factory=dict[str, Pin])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Edit:
-    """One place where two definitions differ; an absent side is None."""
+class DefinitionEdit(Struct, frozen=True, kw_only=True):
+    """One place where two definitions differ; a side that lacks the place is None."""
 
     place: str
     old: str | None
@@ -51,137 +49,134 @@ class Edit:
         return "\n".join(lines)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """A tool whose definition is not the one that was accepted."""
+class DefinitionChange(Struct, frozen=True, kw_only=True):
+    """A tool whose definition differs from the one that was accepted."""
 
     key: str
     pinned: str
     seen: str
-    edits: tuple[Edit, ...]
+    edits: tuple[DefinitionEdit, ...]
 
     def __str__(self) -> str:
         return "\n".join([f"{self.key} changed:", *map(str, self.edits)])
 
 
-def pin_new(pins: Pins, catalog: Catalog) -> Pins:
-    """``pins`` and those tools of ``catalog`` that were never seen before."""
-    return _pin(pins, catalog, [key for key in catalog.tools if key not in pins.pins])
+def pin_new_tools(pins: Pins, catalog: Catalog) -> Pins:
+    """Returns ``pins`` with pins added for the tools of ``catalog`` that were never seen before."""
+    return _pin_tools(pins, catalog, [key for key in catalog.tools if key not in pins.pins])
 
 
-def changes(pins: Pins, catalog: Catalog) -> tuple[Change, ...]:
-    """The tools whose definition differs from their pin, with what differs."""
-    found: list[Change] = []
+def find_changes(pins: Pins, catalog: Catalog) -> tuple[DefinitionChange, ...]:
+    """Returns the tools whose definition differs from their pin, with the differences."""
+    found: list[DefinitionChange] = []
     for key, seen in catalog.hashes.items():
         pin = pins.pins.get(key)
         if pin is not None and pin.hash != seen:
-            edits = tuple(_edits(pin.definition, definition(catalog.tools[key])))
-            found.append(Change(key=key, pinned=pin.hash, seen=seen, edits=edits))
+            edits = tuple(_list_edits(pin.definition, definition_to_json(catalog.tools[key])))
+            found.append(DefinitionChange(key=key, pinned=pin.hash, seen=seen, edits=edits))
     return tuple(found)
 
 
-def accept(pins: Pins, catalog: Catalog, accepted: Mapping[str, str]) -> Pins:
-    """Pin tools anew; ``accepted`` maps each key to the hash that was looked at: nothing newer slips through."""
-    return _pin(pins, catalog, [key for key, seen in accepted.items() if catalog.hashes.get(key) == seen])
+def accept_changes(pins: Pins, catalog: Catalog, accepted: Mapping[str, str]) -> Pins:
+    """Pins changed tools again. ``accepted`` maps each key to the hash that was reviewed: a newer change is not accepted."""
+    return _pin_tools(pins, catalog, [key for key, seen in accepted.items() if catalog.hashes.get(key) == seen])
 
 
-def without_changed(pins: Pins, catalog: Catalog) -> Catalog:
-    """``catalog`` without the tools that wait to be accepted."""
-    held = {change.key for change in changes(pins, catalog)}
-    return Catalog.of(tool for tool in catalog if tool.key not in held) if held else catalog
+def remove_changed_tools(pins: Pins, catalog: Catalog) -> Catalog:
+    """Returns ``catalog`` without the tools whose changes wait to be accepted."""
+    held = {change.key for change in find_changes(pins, catalog)}
+    return Catalog.from_tools(tool for tool in catalog if tool.key not in held) if held else catalog
 
 
 def pins_to_json(pins: Pins) -> dict[str, Json]:
-    """``pins`` as JSON."""
+    """Returns ``pins`` as JSON."""
     entries = {key: {"hash": pin.hash, "definition": dict(pin.definition)} for key, pin in pins.pins.items()}
-    return {"version": 1, "pins": entries}
+    return {"version": FORMAT, "pins": entries}
 
 
 def pins_from_json(value: Json) -> Pins:
-    """The reverse of `pins_to_json`.
+    """Reverses `pins_to_json`.
 
     Raises:
-        ConfigError: this is not a record of pins.
+        ConfigError: the value is not a record of pins.
     """
-    entries = mapping(value).get("pins")
-    if mapping(value).get("version") != 1 or not isinstance(entries, dict):
-        raise ConfigError("this is not a record of pinned definitions")
-    return Pins(pins={key: _pin_from_json(key, entry) for key, entry in mapping(cast("Json", entries)).items()})
+    entries, number = as_mapping(value).get("pins"), as_mapping(value).get("version")
+    if isinstance(number, int) and number > FORMAT:
+        raise ConfigError(f"its format is {number}, and this version of Gristmill reads {FORMAT}: use the version that wrote it")
+    if number != FORMAT or not isinstance(entries, dict):
+        raise ConfigError("it is damaged; restore it")
+    return Pins(pins={key: _pin_from_json(key, entry) for key, entry in as_mapping(cast("Json", entries)).items()})
 
 
 def save_pins(pins: Pins, path: Path) -> None:
-    """Write ``pins`` to ``path``, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, draft = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            json.dump(pins_to_json(pins), file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, path)
-    except BaseException:
-        Path(draft).unlink(missing_ok=True)
-        raise
+    """Writes ``pins`` to ``path``, completely or not at all."""
+    write_atomically(path, [json.dumps(pins_to_json(pins)).encode("ascii")], sync=True)
 
 
 def load_pins(path: Path) -> Pins:
-    """The pins in ``path``; none when there is no such file.
+    """Returns the pins stored in ``path``; none if there is no such file.
 
     Raises:
-        ConfigError: the file is damaged. Starting afresh would accept whatever servers say now, so that is not done.
+        ConfigError: the file is damaged, or of a newer version. It is not replaced: starting afresh would accept everything that
+            servers say now.
     """
     try:
         return pins_from_json(json.loads(path.read_bytes()))
     except FileNotFoundError:
         return Pins()
-    except (OSError, ValueError, ConfigError):
-        raise ConfigError(f"{path} is damaged; restore it, or remove it to pin every definition anew") from None
+    except (OSError, ValueError, ConfigError) as error:
+        reason = error.message if isinstance(error, ConfigError) else "it is damaged; restore it"
+        raise ConfigError(f"{path} cannot be used: {reason}, or remove it to pin every definition anew") from None
 
 
-def _pin(pins: Pins, catalog: Catalog, keys: Collection[str]) -> Pins:
-    fresh = {key: Pin(hash=catalog.hashes[key], definition=definition(catalog.tools[key])) for key in keys}
+def _pin_tools(pins: Pins, catalog: Catalog, keys: Collection[str]) -> Pins:
+    fresh = {key: Pin(hash=catalog.hashes[key], definition=definition_to_json(catalog.tools[key])) for key in keys}
     return replace(pins, pins={**pins.pins, **fresh})
 
 
 def _pin_from_json(key: str, entry: Json) -> Pin:
-    found = mapping(entry)
+    found = as_mapping(entry)
     if not isinstance(found.get("hash"), str) or not isinstance(found.get("definition"), dict):
-        raise ConfigError(f"the pin of {key!r} is damaged")
-    return Pin(hash=found["hash"], definition=mapping(found["definition"]))
+        raise ConfigError(f"the pin of {key!r} is damaged; restore it")
+    return Pin(hash=found["hash"], definition=as_mapping(found["definition"]))
 
 
-def _edits(old: Json, new: Json) -> list[Edit]:
-    """The leaves that differ, in order, at most `MAX_EDITS`; a definition that only swaps parameters says so."""
-    found: list[Edit] = []
-    for edit in _differing(old, new, ""):
+def _list_edits(old: Json, new: Json) -> list[DefinitionEdit]:
+    """Returns the leaves that differ, in order, at most `MAX_EDITS`; says so if only the order of parameters differs."""
+    found: list[DefinitionEdit] = []
+    for edit in _find_differences(old, new, ""):
         if len(found) == MAX_EDITS:
-            return [*found, Edit(place="…", old=None, new="more differences, not shown")]
+            return [*found, DefinitionEdit(place="…", old=None, new="more differences, not shown")]
         found.append(edit)
-    return found or [Edit(place="input_schema.properties", old=_order(old), new=_order(new))]
+    return found or [
+        DefinitionEdit(place="input_schema.properties", old=_show_parameter_order(old), new=_show_parameter_order(new))
+    ]
 
 
-def _differing(old: Json, new: Json, place: str) -> Iterator[Edit]:
+def _find_differences(old: Json, new: Json, place: str) -> Iterator[DefinitionEdit]:
     if isinstance(old, dict) and isinstance(new, dict):
-        before, after = mapping(cast("Json", old)), mapping(cast("Json", new))
+        before, after = as_mapping(cast("Json", old)), as_mapping(cast("Json", new))
         for key in dict.fromkeys([*before, *after]):
             inner = f"{place}.{key}" if place else key
             if key not in after or key not in before:
-                yield Edit(place=one_line(inner), old=_show(before, key), new=_show(after, key))
+                yield DefinitionEdit(place=clean_to_one_line(inner), old=_show_entry(before, key), new=_show_entry(after, key))
             else:
-                yield from _differing(before[key], after[key], inner)
+                yield from _find_differences(before[key], after[key], inner)
     elif old != new or type(cast("object", old)) is not type(cast("object", new)):
-        yield Edit(place=one_line(place), old=_text(old), new=_text(new))
+        yield DefinitionEdit(place=clean_to_one_line(place), old=_show_value(old), new=_show_value(new))
 
 
-def _show(entries: Mapping[str, Json], key: str) -> str | None:
-    return _text(entries[key]) if key in entries else None
+def _show_entry(entries: Mapping[str, Json], key: str) -> str | None:
+    return _show_value(entries[key]) if key in entries else None
 
 
-def _text(value: Json) -> str:
-    # ASCII escapes: a hidden character must be seen in the very diff that is to reveal it.
+def _show_value(value: Json) -> str:
+    # ASCII escapes: the diff must make a hidden character visible, because it may be the change.
     text = json.dumps(value)
     return text if len(text) <= 2_000 else text[:1_999] + "…"
 
 
-def _order(value: Json) -> str:
-    return "order: " + ", ".join(map(one_line, mapping(mapping(mapping(value).get("input_schema")).get("properties"))))
+def _show_parameter_order(value: Json) -> str:
+    return "order: " + ", ".join(
+        map(clean_to_one_line, as_mapping(as_mapping(as_mapping(value).get("input_schema")).get("properties")))
+    )

@@ -1,19 +1,20 @@
-"""An index on disk, valid only for the definitions it was made from: a header, then the arrays as in memory. Never a pickle."""
+"""Stores an index on disk, valid only for the definitions it was made from: a header, then raw arrays. Never a pickle."""
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gristmill.atomic_file import write_atomically
 from gristmill.model import Tool
 
 FORMAT = 3
-"""Raised when the arrays, their meaning or the word table change; older files are then built anew."""
+"""Increased when the arrays, their meaning or the word table change; older files are then rebuilt."""
 
 _MAGIC = b"gristmill index\n"
 _SIZE = 8  # bytes that hold the length of the header
@@ -21,8 +22,8 @@ _SIZE = 8  # bytes that hold the length of the header
 Arrays = Mapping[str, NDArray[Any]]
 
 
-def definition_hash(tools: Sequence[Tool], kind: str) -> str:
-    """What an index depends on: the definitions in their order, the kind of ranker, the format."""
+def hash_index_sources(tools: Sequence[Tool], kind: str) -> str:
+    """Returns a hash of what an index depends on: the definitions in their order, the kind of ranker, the format."""
     digest = hashlib.sha256(f"{FORMAT} {kind}".encode())
     for tool in tools:
         definition = (tool.server, tool.name, tool.title, tool.description, tool.input_schema)
@@ -31,26 +32,20 @@ def definition_hash(tools: Sequence[Tool], kind: str) -> str:
 
 
 def write_index(path: Path, made_from: str, parts: Mapping[str, Arrays]) -> None:
-    """Keep every array of every part: written beside ``path`` and moved there, so that a reader never sees half a file.
+    """Writes every array of every part beside ``path`` and moves the file there, so that a reader never sees half a file.
 
     Raises:
-        ValueError: an array of Python objects, which no file of ours holds.
+        ValueError: an array holds Python objects, which the file format does not allow.
     """
-    from tempfile import NamedTemporaryFile  # who only reads does without
-
     arrays = {f"{part}.{name}": array for part, state in parts.items() for name, array in state.items()}
-    rows = {name: [_kind(array.dtype), array.shape, array.nbytes] for name, array in arrays.items()}
+    rows = {name: [_dtype_to_json(array.dtype), array.shape, array.nbytes] for name, array in arrays.items()}
     header = json.dumps({"made_from": made_from, "arrays": rows}, separators=(",", ":")).encode()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-        file.write(_MAGIC + len(header).to_bytes(_SIZE, "little") + header)
-        for array in arrays.values():
-            file.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
-    os.replace(file.name, path)
+    contents = (np.ascontiguousarray(array).reshape(-1).view(np.uint8).data for array in arrays.values())
+    write_atomically(path, chain([_MAGIC + len(header).to_bytes(_SIZE, "little") + header], contents))
 
 
 def read_index(path: Path, made_from: str) -> dict[str, dict[str, NDArray[Any]]] | None:
-    """The parts made from just these definitions, or nothing: a missing, torn, foreign or outdated file means building anew."""
+    """Returns the parts made from exactly these definitions, or None if the file is missing, damaged, foreign or outdated."""
     parts: dict[str, dict[str, NDArray[Any]]] = {}
     try:
         whole = memoryview(path.read_bytes())
@@ -61,21 +56,21 @@ def read_index(path: Path, made_from: str) -> dict[str, dict[str, NDArray[Any]]]
             return None
         for name, (kind, shape, size) in cast("dict[str, tuple[Any, list[int], int]]", header["arrays"]).items():
             part, _, array = name.partition(".")
-            parts.setdefault(part, {})[array] = np.frombuffer(whole[at : at + size], _dtype(kind)).reshape(shape)
+            parts.setdefault(part, {})[array] = np.frombuffer(whole[at : at + size], _dtype_from_json(kind)).reshape(shape)
             at += size
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
     return parts if at == len(whole) else None
 
 
-def _kind(dtype: np.dtype[Any]) -> Any:
+def _dtype_to_json(dtype: np.dtype[Any]) -> Any:
     if dtype.hasobject:
         raise ValueError("an index holds numbers, not objects")
     return dtype.descr if dtype.names else dtype.str
 
 
-def _dtype(kind: str | list[list[Any]]) -> np.dtype[Any]:
-    """The reverse of `_kind`; JSON knows no tuples."""
+def _dtype_from_json(kind: str | list[list[Any]]) -> np.dtype[Any]:
+    """Reverses `_dtype_to_json`; JSON has no tuples."""
     if isinstance(kind, str):
         return np.dtype(kind)
     return np.dtype([(name, form, *map(tuple, shape)) for name, form, *shape in kind])

@@ -1,19 +1,19 @@
-"""BM25F over the five fields of a tool, kept as postings whose weights are ready to add up."""
+"""Ranks tools by words: BM25F over the five fields of a tool, stored as postings whose weights only need to be added up."""
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any, Self
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
-from gristmill.catalog.search.search_terms import terms
-from gristmill.catalog.types.loose_schema import described, parameters
+from gristmill.catalog.search.search_terms import extract_terms
+from gristmill.catalog.types.loose_schema import read_parameter_descriptions, read_parameter_schemas
 from gristmill.model import Tool
-from gristmill.values import dataclass
 
 WEIGHTS = (1.0, 2.0, 1.0, 1.0, 0.5)
-"""Of server, name, description, parameter names, parameter descriptions."""
+"""The weights of server, name, description, parameter names and parameter descriptions."""
 LENGTH_PENALTY = (0.3, 0.3, 0.5, 0.3, 0.5)
 SATURATION = 2.0
 
@@ -21,9 +21,8 @@ Floats = NDArray[np.float32]
 Ints = NDArray[np.int32]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LexicalRanker:
-    """For each term the tools that hold it, and what holding it is worth."""
+class LexicalRanker(Struct, frozen=True, kw_only=True):
+    """For each term the tools that contain it, and the score that a match adds."""
 
     size: int
     terms: Mapping[str, int]
@@ -34,11 +33,11 @@ class LexicalRanker:
 
     @classmethod
     def build(cls, tools: Sequence[Tool]) -> Self:
-        """Read every field of every tool."""
+        """Reads every field of every tool."""
         known: dict[str, int] = {}
-        term, tool, weight = _tokens(tools, known)
+        term, tool, weight = _read_tokens(tools, known)
         count, width = max(len(tools), 1), max(len(known), 1)
-        # One key per (term, tool), sorted by term: equal keys are one posting, their weights add up.
+        # One key per (term, tool), sorted by term: equal keys form one posting, and their weights add up.
         keys, inverse = np.unique(term * count + tool, return_inverse=True)
         frequency = np.bincount(inverse, weights=weight, minlength=len(keys))
         posting_term = keys // count
@@ -54,9 +53,9 @@ class LexicalRanker:
         )
 
     def scores(self, query: str) -> NDArray[np.float64]:
-        """One number per tool; zero where no term matches."""
+        """Returns one number per tool; zero if no term matches."""
         scores = np.zeros(self.size)
-        for term in dict.fromkeys(terms(query)):
+        for term in dict.fromkeys(extract_terms(query)):
             known = self.terms.get(term)
             if known is not None:
                 postings = slice(self.starts[known], self.starts[known + 1])
@@ -64,7 +63,7 @@ class LexicalRanker:
         return scores
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Everything as arrays, for the index file."""
+        """Returns everything as arrays, for the index file."""
         text = "\n".join(self.terms).encode()
         return {
             "terms": np.frombuffer(text, np.uint8),
@@ -77,7 +76,7 @@ class LexicalRanker:
 
     @classmethod
     def restore(cls, state: Mapping[str, NDArray[Any]]) -> Self:
-        """The ranker whose ``state`` this was."""
+        """Returns the ranker that had this ``state``."""
         text = state["terms"].tobytes().decode()
         return cls(
             size=int(state["size"]),
@@ -89,20 +88,25 @@ class LexicalRanker:
         )
 
 
-def fields(tool: Tool) -> tuple[str, str, str, str, str]:
-    """The texts of a tool in the order of ``WEIGHTS``."""
+def list_search_fields(tool: Tool) -> tuple[str, str, str, str, str]:
+    """Returns the texts of a tool in the order of ``WEIGHTS``."""
     return (
         tool.server,
         f"{tool.name} {tool.title or ''}",
         tool.description,
-        " ".join(parameters(tool)),
-        " ".join(described(tool).values()),
+        " ".join(read_parameter_schemas(tool)),
+        " ".join(read_parameter_descriptions(tool).values()),
     )
 
 
-def _tokens(tools: Sequence[Tool], known: dict[str, int]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Term, tool and weight of every word; ``known`` is filled with the terms met."""
-    read = [[[known.setdefault(term, len(known)) for term in terms(text)] for text in fields(tool)] for tool in tools]
+def _read_tokens(
+    tools: Sequence[Tool], known: dict[str, int]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Returns term, tool and weight of every word; fills ``known`` with the terms found."""
+    read = [
+        [[known.setdefault(term, len(known)) for term in extract_terms(text)] for text in list_search_fields(tool)]
+        for tool in tools
+    ]
     term_parts: list[NDArray[np.int64]] = []
     tool_parts: list[NDArray[np.int64]] = []
     weight_parts: list[NDArray[np.float64]] = []

@@ -1,6 +1,6 @@
-"""What a ranker is. Two ship, lexical and dense; a heavier one comes in by the entry point ``gristmill.rankers``.
+"""Defines what a ranker is. Two are built in, lexical and dense; a heavier one comes by the entry point ``gristmill.rankers``.
 
-An entry point names a ``RankerKind``; the hall loads it and hands it to ``Index.build`` in place of the dense one.
+An entry point names a ``RankerKind``; the runtime loads it and passes it to ``ToolIndex.build`` in place of the dense one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,24 +13,24 @@ from gristmill.model import Tool
 
 
 class Ranker(Protocol):
-    """Scores all tools of one catalogue for a question."""
+    """A scorer of all tools of one catalog for a question."""
 
     def scores(self, query: str) -> NDArray[np.floating[Any]]:
-        """One finite number per tool, in the order they were given; more is better, all equal means no opinion."""
+        """Returns one finite number per tool, in the order of the tools; higher is better, all equal means no preference."""
         ...
 
     def state(self) -> Mapping[str, NDArray[Any]]:
-        """Plain arrays from which the same ranker can be restored without reading the tools again."""
+        """Returns plain arrays from which the same ranker can be restored without reading the tools again."""
         ...
 
 
 class RankerKind(Protocol):
-    """Makes rankers; a class with these two class methods is one."""
+    """A factory of rankers; a class with these two class methods is one."""
 
     def build(self, tools: Sequence[Tool]) -> Ranker:
-        """Read the tools."""
+        """Builds a ranker from the tools."""
         ...
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> Ranker:
-        """Take up a saved state. Raises KeyError or ValueError when it is not one."""
+        """Restores a ranker from a saved state. Raises KeyError or ValueError if the state is not valid."""
         ...

@@ -1,27 +1,26 @@
-"""What a search answers with, as values. Apart from the index, so that naming them loads no arrays."""
+"""The values that a search returns. Separate from the index, so that importing them loads no arrays."""
 
 from typing import Literal
 
+from msgspec import Struct
+
 from gristmill.model import Tool
-from gristmill.values import dataclass
 
 DetailLevel = Literal["name_only", "with_description", "full"]
 
 BUDGET_TOKENS = 1_200
-"""What the text of a search's answer may cost, unless the caller says."""
+"""The default limit for the text of a search's answer."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
-    """One tool found; ``score`` compares hits of the same search only."""
+class SearchHit(Struct, frozen=True, kw_only=True):
+    """One tool found; ``score`` can be compared only within the same search."""
 
     tool: Tool
     score: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerSummary:
-    """One server and how many tools it has."""
+class ServerSummary(Struct, frozen=True, kw_only=True):
+    """One server and the number of its tools."""
 
     name: str
     tools: int

@@ -1,16 +1,16 @@
-"""Text to search terms: identifiers split, case and accents folded, endings cut. Knows nothing of tools or ranking."""
+"""Turns text into search terms: splits identifiers, folds case and accents, cuts endings. Knows nothing of tools or ranking."""
 
 import re
 import unicodedata
 from functools import lru_cache
 
 MAX_CHARS = 20_000
-"""A longer text is read this far: one hostile description must not make the index."""
+"""Longer texts are read up to here, so that one hostile description cannot fill the index."""
 
 _WORD = re.compile(r"[^\W_]+")
 _PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\Wa-zA-Z\d_]+")
 _UNSPACED = (("\u0e00", "\u0eff"), ("\u3040", "\u30ff"), ("\u3400", "\u9fff"))
-"""Scripts written without spaces: two neighbouring characters stand for a word. As a pattern they take 5 ms to compile."""
+"""Scripts written without spaces: two neighbouring characters count as a word. A pattern for them would take 5 ms to compile."""
 _ENDINGS = (
     "ations", "ation", "ating", "ators", "ator", "ated", "ates", "ate", "ions", "ion", "ings", "ing", "ments", "ment",
     "ers", "ors", "er", "or", "ed", "ive", "al", "ly",
@@ -23,31 +23,31 @@ _STOP = frozenset((
 ))  # fmt: skip
 
 
-def words(text: str) -> list[str]:
-    """The words of ``text`` in lower case; of ``getUserID2`` both the parts and the whole.
+def split_words(text: str) -> list[str]:
+    """Returns the words of ``text`` in lower case; for ``getUserID2`` both the parts and the whole.
 
     Scripts without spaces give every pair of neighbouring characters.
     """
     found: list[str] = []
     for word in _WORD.findall(_fold_accents(text[:MAX_CHARS])):
-        found.extend(_parts(word))
+        found.extend(_split_identifier(word))
     return found
 
 
-def terms(text: str) -> list[str]:
-    """The stems of the words that say something."""
-    return [stem(word) for word in words(text) if word not in _STOP]
+def extract_terms(text: str) -> list[str]:
+    """Returns the stems of all words that are not stop words."""
+    return [stem_word(word) for word in split_words(text) if word not in _STOP]
 
 
 @lru_cache(maxsize=65_536)
-def stem(word: str) -> str:
-    """``word`` without its English ending, so that *searches*, *searching* and *search* meet.
+def stem_word(word: str) -> str:
+    """Returns ``word`` without its English ending, so that *searches*, *searching* and *search* match.
 
     Measured against Snowball on the retrieval sets this is as good, and it needs no compiled library.
     """
     if len(word) < 4 or not (word.isascii() and word.isalpha()):
         return word
-    word = _singular(word)
+    word = _make_singular(word)
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= 3 and _has_vowel(word[: -len(ending)]):
             word = word[: -len(ending)]
@@ -59,7 +59,7 @@ def stem(word: str) -> str:
     return word[:-1] + "i" if word.endswith("y") and len(word) > 3 else word
 
 
-def _singular(word: str) -> str:
+def _make_singular(word: str) -> str:
     if word.endswith("ies") and len(word) > 4:
         return word[:-3] + "y"
     if word.endswith(("sses", "shes", "ches", "xes", "zes")):
@@ -74,17 +74,17 @@ def _has_vowel(word: str) -> bool:
 
 
 @lru_cache(maxsize=65_536)
-def _parts(word: str) -> tuple[str, ...]:
+def _split_identifier(word: str) -> tuple[str, ...]:
     parts: list[str] = _PART.findall(word) or [word]
     if len(parts) > 1:
         parts.insert(0, word)
-    return tuple(piece for part in parts for piece in _pieces(part.lower()))
+    return tuple(piece for part in parts for piece in _split_unspaced(part.lower()))
 
 
-def _pieces(word: str) -> list[str]:
+def _split_unspaced(word: str) -> list[str]:
     if len(word) > 1 and not word.isascii() and any(low <= letter <= high for letter in word for low, high in _UNSPACED):
         return [word[i : i + 2] for i in range(len(word) - 1)]
-    return [word[:64]]  # nobody types more; keys in a blob of base64 would only fill the index
+    return [word[:64]]  # no question has longer words; a blob of base64 would only fill the index
 
 
 def _fold_accents(text: str) -> str:

@@ -1,32 +1,21 @@
-"""Reading JSON schemas of strangers without trusting their shape: what is not as expected is empty."""
+"""Reads JSON schemas from servers without trusting their shape: a part with an unexpected type counts as empty."""
 
-from typing import cast
-
+from gristmill.loose_json import as_list, as_mapping
 from gristmill.model import Json, Tool
 
 
-def mapping(value: object) -> dict[str, Json]:
-    """``value`` if it is a JSON object, else an empty one."""
-    return cast("dict[str, Json]", value) if isinstance(value, dict) else {}
+def read_parameter_schemas(tool: Tool) -> dict[str, dict[str, Json]]:
+    """Returns the schemas of a tool's parameters by name."""
+    properties = as_mapping(tool.input_schema.get("properties"))
+    return {str(name): as_mapping(schema) for name, schema in properties.items()}
 
 
-def sequence(value: object) -> list[Json]:
-    """``value`` if it is a JSON array, else an empty one."""
-    return cast("list[Json]", value) if isinstance(value, list) else []
+def read_required_names(tool: Tool) -> frozenset[str]:
+    """Returns the names of the parameters that a call must give."""
+    return frozenset(name for name in as_list(tool.input_schema.get("required")) if isinstance(name, str))
 
 
-def parameters(tool: Tool) -> dict[str, dict[str, Json]]:
-    """The parameters of a tool and their schemas."""
-    properties = mapping(tool.input_schema.get("properties"))
-    return {str(name): mapping(schema) for name, schema in properties.items()}
-
-
-def required(tool: Tool) -> frozenset[str]:
-    """The names of the parameters a call must give."""
-    return frozenset(name for name in sequence(tool.input_schema.get("required")) if isinstance(name, str))
-
-
-def described(tool: Tool) -> dict[str, str]:
-    """The descriptions of the parameters that have one."""
-    texts = ((name, schema.get("description")) for name, schema in parameters(tool).items())
+def read_parameter_descriptions(tool: Tool) -> dict[str, str]:
+    """Returns the descriptions of the parameters that have one."""
+    texts = ((name, schema.get("description")) for name, schema in read_parameter_schemas(tool).items())
     return {name: text for name, text in texts if isinstance(text, str) and text}

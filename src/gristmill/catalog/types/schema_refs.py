@@ -1,33 +1,22 @@
-"""Small readers of JSON Schema that never fail on a bad one: local references, mappings, lists. Nothing is fetched."""
+"""Small readers of JSON Schema that never fail on a bad schema: local references, mappings, lists. Nothing is fetched."""
 
 from collections.abc import Mapping
 from typing import Any, cast
 from urllib.parse import unquote
 
+from gristmill.loose_json import as_list, as_mapping
 from gristmill.model import Json
 
 Schema = Mapping[str, Json]
 
-_NOTHING: dict[str, Json] = {}
+
+def read_strings(value: Json) -> list[str]:
+    """Returns the strings in ``value`` if it is a list, else an empty list."""
+    return [entry for entry in as_list(value) if isinstance(entry, str)]
 
 
-def mapping(value: Json) -> Schema:
-    """``value`` if it is an object, else an empty one."""
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else _NOTHING
-
-
-def listing(value: Json) -> list[Json]:
-    """``value`` if it is a list, else an empty one."""
-    return cast("list[Any]", value) if isinstance(value, list) else []
-
-
-def names(value: Json) -> list[str]:
-    """The strings in ``value`` if it is a list."""
-    return [entry for entry in listing(value) if isinstance(entry, str)]
-
-
-def resolve(root: Schema, reference: str) -> Json:
-    """What a local reference (``#``, ``#/$defs/x``) points to; True (anything goes) for every other."""
+def resolve_reference(root: Schema, reference: str) -> Json:
+    """Returns what a local reference (``#``, ``#/$defs/x``) points to; True (every value is valid) for other references."""
     if reference == "#":
         return root
     if not reference.startswith("#/"):
@@ -44,14 +33,14 @@ def resolve(root: Schema, reference: str) -> Json:
     return current
 
 
-def follow(root: Schema, schema: Json, *, steps: int = 16) -> Schema:
-    """``schema`` itself, or the object at the end of its chain of references; empty when it leads nowhere."""
-    current = mapping(schema)
+def follow_references(root: Schema, schema: Json, *, steps: int = 16) -> Schema:
+    """Returns ``schema`` itself, or the object at the end of its chain of references; empty if the chain leads nowhere."""
+    current = as_mapping(schema)
     while isinstance(reference := current.get("$ref"), str):
         steps -= 1
         if steps < 0:
-            return _NOTHING
+            return {}
         siblings = {key: value for key, value in current.items() if key != "$ref"}
-        target = mapping(resolve(root, reference))
+        target = as_mapping(resolve_reference(root, reference))
         current = {**target, **siblings} if siblings.keys() - {"description", "title", "default"} else target
     return current

@@ -1,22 +1,23 @@
-"""The input schema of a tool → the parameters of a function, each with its original and its Python name."""
+"""Turns the input schema of a tool into function parameters, each with its original and its Python name."""
 
 from collections.abc import Mapping
 
-from gristmill.catalog.python_names import python_names
-from gristmill.catalog.types.schema_refs import Schema, follow, listing, mapping, names
-from gristmill.catalog.types.schema_types import Reader, describe_schema
-from gristmill.catalog.types.type_tree import Record, Type
+from msgspec import Struct
+
+from gristmill.catalog.python_names import make_python_names
+from gristmill.catalog.types.schema_refs import Schema, follow_references, read_strings
+from gristmill.catalog.types.schema_types import SchemaReader, describe_schema
+from gristmill.catalog.types.type_tree import RecordType, Type
+from gristmill.loose_json import as_list, as_mapping
 from gristmill.model import Json, Tool
-from gristmill.values import dataclass
 
 MAX_PARAMETERS = 500
 MAX_NESTING = 6
 MAX_BRANCHES = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parameter:
-    """One argument of a tool: ``name`` on the wire, ``python`` in code."""
+class ToolParameter(Struct, frozen=True, kw_only=True):
+    """One parameter of a tool: ``name`` in the protocol, ``python`` in code."""
 
     name: str
     python: str
@@ -25,32 +26,30 @@ class Parameter:
     doc: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parameters:
-    """The arguments of a tool, required ones first, each group in the order of the schema."""
+class ToolParameters(Struct, frozen=True, kw_only=True):
+    """The parameters of a tool: required ones first, each group in the order of the schema."""
 
-    known: tuple[Parameter, ...]
-    records: tuple[Record, ...]
+    known: tuple[ToolParameter, ...]
+    records: tuple[RecordType, ...]
     open: bool
-    """Whether the schema says in so many words that other names are welcome."""
+    """Whether other names may be given: the schema allows them or names none at all, or has too many parameters to list."""
 
 
-@dataclass(slots=True)
-class _Found:
+class _FoundFields(Struct):
     fields: dict[str, Json]
     required: set[str]
     open: bool
 
 
-def read_parameters(tool: Tool, *, taken: frozenset[str] = frozenset()) -> Parameters:
-    """The parameters of ``tool``; properties of top-level ``allOf``, ``anyOf`` and ``oneOf`` branches count too."""
+def read_parameters(tool: Tool, *, taken: frozenset[str] = frozenset()) -> ToolParameters:
+    """Returns the parameters of ``tool``; properties of top-level ``allOf``, ``anyOf`` and ``oneOf`` branches count too."""
     root = tool.input_schema
     found = _Collector(root).collect(root)
     fields = dict(list(found.fields.items())[:MAX_PARAMETERS])
-    python = python_names(fields, "argument")
-    reader = Reader(root, taken=taken)
+    python = make_python_names(fields, "argument")
+    reader = SchemaReader(root, taken=taken)
     known = [
-        Parameter(
+        ToolParameter(
             name=name,
             python=python[name],
             type=reader.read(schema, f"{tool.name} {name}"),
@@ -60,56 +59,63 @@ def read_parameters(tool: Tool, *, taken: frozenset[str] = frozenset()) -> Param
         for name, schema in fields.items()
     ]
     known.sort(key=lambda parameter: not parameter.required)
-    return Parameters(known=tuple(known), records=reader.records, open=found.open or len(fields) < len(found.fields))
+    is_open = found.open or len(fields) < len(found.fields) or (not fields and _takes_any_object(root))
+    return ToolParameters(known=tuple(known), records=reader.records, open=is_open)
+
+
+def _takes_any_object(root: Schema) -> bool:
+    """Returns whether the schema says nothing about properties, as ``{"type": "object"}``; an empty list of them means none."""
+    here = follow_references(root, root)
+    return "properties" not in here and here.get("additionalProperties") is not False
 
 
 class _Collector:
-    """Gathers properties through references and branches; a budget ends those that refer to themselves."""
+    """A collector of properties through references and branches; a budget stops schemas that refer to themselves."""
 
     def __init__(self, root: Schema) -> None:
         self._root = root
-        self._branches = MAX_BRANCHES
+        self._branches_left = MAX_BRANCHES
 
-    def collect(self, schema: Json, nesting: int = 0) -> _Found:
-        here = follow(self._root, schema)
+    def collect(self, schema: Json, nesting: int = 0) -> _FoundFields:
+        here = follow_references(self._root, schema)
         extra = here.get("additionalProperties")
-        found = _Found(
-            fields=dict(mapping(here.get("properties"))),
-            required=set(names(here.get("required"))),
-            open=extra is True or bool(mapping(extra)) or bool(mapping(here.get("patternProperties"))),
+        found = _FoundFields(
+            fields=dict(as_mapping(here.get("properties"))),
+            required=set(read_strings(here.get("required"))),
+            open=extra is True or bool(as_mapping(extra)) or bool(as_mapping(here.get("patternProperties"))),
         )
-        for part in self._parts(here, "allOf", nesting):
-            _merge(found, part)
+        for part in self._collect_parts(here, "allOf", nesting):
+            _merge_fields(found, part)
             found.required |= part.required
         for keyword in ("anyOf", "oneOf"):
-            _add_branches(found, self._parts(here, keyword, nesting))
+            _add_branches(found, self._collect_parts(here, keyword, nesting))
         for name in sorted(found.required - found.fields.keys()):
             found.fields[name] = True
         return found
 
-    def _parts(self, schema: Schema, keyword: str, nesting: int) -> list[_Found]:
-        parts = listing(schema.get(keyword))[: self._branches] if nesting < MAX_NESTING else []
-        self._branches -= len(parts)
+    def _collect_parts(self, schema: Schema, keyword: str, nesting: int) -> list[_FoundFields]:
+        parts = as_list(schema.get(keyword))[: self._branches_left] if nesting < MAX_NESTING else []
+        self._branches_left -= len(parts)
         return [self.collect(part, nesting + 1) for part in parts]
 
 
-def _add_branches(found: _Found, branches: list[_Found]) -> None:
-    """A name is required only if every branch requires it."""
+def _add_branches(found: _FoundFields, branches: list[_FoundFields]) -> None:
+    """Adds alternative branches; a name is required only if every branch requires it."""
     for branch in branches:
-        _merge(found, branch)
+        _merge_fields(found, branch)
     if branches:
         found.required |= branches[0].required.intersection(*(branch.required for branch in branches[1:]))
 
 
-def _merge(found: _Found, other: _Found) -> None:
+def _merge_fields(found: _FoundFields, other: _FoundFields) -> None:
     for name, schema in other.fields.items():
         below = found.fields.get(name)
         if below is None or below is True:
             found.fields[name] = schema
         elif below != schema and schema is not True:
-            found.fields[name] = {"anyOf": [below, schema], **_description(below)}
+            found.fields[name] = {"anyOf": [below, schema], **_keep_description(below)}
     found.open = found.open or other.open
 
 
-def _description(schema: Json) -> Mapping[str, Json]:
-    return {key: value for key, value in mapping(schema).items() if key == "description"}
+def _keep_description(schema: Json) -> Mapping[str, Json]:
+    return {key: value for key, value in as_mapping(schema).items() if key == "description"}

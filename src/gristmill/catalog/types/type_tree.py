@@ -1,67 +1,59 @@
-"""Types as values, between JSON Schema on one side and Python or TypeScript on the other. No rules live here."""
+"""Types as values, between JSON Schema on one side and Python or TypeScript on the other. No conversion rules live here."""
 
 from typing import Literal
 
-from gristmill.values import dataclass
+from msgspec import Struct
 
 Constant = str | int | bool | None
 
 
-@dataclass(frozen=True, slots=True)
-class Plain:
-    """A type without parts; ``any`` is everything, ``never`` is nothing."""
+class PlainType(Struct, frozen=True):
+    """A type without parts; ``any`` allows every value, ``never`` allows none."""
 
     name: Literal["any", "never", "string", "integer", "number", "boolean", "null"]
 
 
-@dataclass(frozen=True, slots=True)
-class OneOf:
-    """One of these constants."""
+class OneOf(Struct, frozen=True):
+    """A type that allows only these constants."""
 
     values: tuple[Constant, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ListOf:
+class ListOf(Struct, frozen=True):
     """A list of any length."""
 
     item: "Type"
 
 
-@dataclass(frozen=True, slots=True)
-class TupleOf:
-    """A list whose places have types of their own."""
+class TupleOf(Struct, frozen=True):
+    """A list in which each place has its own type."""
 
     items: tuple["Type", ...]
 
 
-@dataclass(frozen=True, slots=True)
-class MapOf:
+class MapOf(Struct, frozen=True):
     """An object whose keys are data."""
 
     value: "Type"
 
 
-@dataclass(frozen=True, slots=True)
-class Union:
+class UnionType(Struct, frozen=True):
     """Any of two or more types."""
 
     members: tuple["Type", ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
-    """A reference to a `Record` of the same `Typed`, possibly one that refers back."""
+class NamedType(Struct, frozen=True):
+    """A reference to a `RecordType` of the same `TypedSchema`, possibly one that refers back."""
 
     name: str
 
 
-Type = Plain | OneOf | ListOf | TupleOf | MapOf | Union | Named
+Type = PlainType | OneOf | ListOf | TupleOf | MapOf | UnionType | NamedType
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Field:
-    """One entry of a record, under the name the server gave it."""
+class RecordField(Struct, frozen=True, kw_only=True):
+    """One field of a record, under the name that the server gave it."""
 
     name: str
     type: Type
@@ -69,25 +61,24 @@ class Field:
     doc: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class RecordType(Struct, frozen=True, kw_only=True):
     """An object whose keys are known."""
 
     name: str
-    fields: tuple[Field, ...]
+    fields: tuple[RecordField, ...]
 
 
-ANY = Plain("any")
-NEVER = Plain("never")
-NULL = Plain("null")
+ANY = PlainType("any")
+NEVER = PlainType("never")
+NULL = PlainType("null")
 ANY_MAP = MapOf(ANY)
 
 
-def union(members: list[Type]) -> Type:
-    """The union of ``members``, flat, without repeats; ``any`` swallows all, ``null`` goes last."""
+def make_union(members: list[Type]) -> Type:
+    """Returns the union of ``members``, flat and without repeats; ``any`` absorbs all others, ``null`` goes last."""
     flat: dict[Type, None] = {}
     for member in members:
-        flat.update(dict.fromkeys(member.members if isinstance(member, Union) else (member,)))
+        flat.update(dict.fromkeys(member.members if isinstance(member, UnionType) else (member,)))
     if ANY in flat:
         return ANY
     flat.pop(NEVER, None)
@@ -97,11 +88,11 @@ def union(members: list[Type]) -> Type:
     found = tuple(flat)
     if len(found) == 1:
         return found[0]
-    return Union(found) if found else NEVER
+    return UnionType(found) if found else NEVER
 
 
 def _join_constants(flat: dict[Type, None]) -> dict[Type, None]:
-    """Several `OneOf` become one, at the place of the first."""
+    """Joins several `OneOf` into one, at the place of the first."""
     groups = [member for member in flat if isinstance(member, OneOf)]
     if len(groups) < 2:
         return flat

@@ -1,5 +1,7 @@
-"""What every section of the configuration is: frozen, and refusing unknown keys. Ground below all other `config_*` modules."""
+"""The base class of all configuration sections: frozen, and refusing unknown keys."""
 
+import ast
+import inspect
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -8,21 +10,18 @@ from pydantic import BaseModel, ConfigDict, Field
 class Section(BaseModel):
     """One table of the configuration."""
 
-    # Built when first used: `Config` builds all its sections in one go, and each alone would cost a start as much again.
-    # Pydantic is not asked to read the sentences below the fields: it would parse every source file at every start.
+    # `defer_build`: `Config` builds all its sections at once; building each one alone would take as long again at every start.
+    # `use_attribute_docstrings` stays off: Pydantic would parse every source file at every start.
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, defer_build=True)
 
 
-def defaults() -> Any:
-    """The default of a field that is itself a section: all its defaults, made by the section that holds it."""
+def use_section_defaults() -> Any:
+    """Returns a field whose default is a section with all its defaults, built together with the section that holds it."""
     return Field(default_factory=dict, validate_default=True)
 
 
-def sentences(section: type[Section]) -> dict[str, str]:
-    """What stands below each field of ``section`` in its source: its documentation."""
-    import ast  # for whoever writes the documentation, not for whoever starts a runtime
-    import inspect
-
+def read_field_sentences(section: type[Section]) -> dict[str, str]:
+    """Returns the documentation of each field of ``section``: the string below the field in the source."""
     (body,) = ast.parse(inspect.getsource(section)).body
     assert isinstance(body, ast.ClassDef)
     found: dict[str, str] = {}

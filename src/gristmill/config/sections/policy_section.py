@@ -1,4 +1,4 @@
-"""The `policy` section of the configuration: which tool calls may leave. Ground below `config`; `guard/policy/policy.py` decides."""
+"""The `policy` section of the configuration: which tool calls may be sent. `guard/policy` decides by it."""
 
 import re
 from typing import Annotated, Literal, Self
@@ -11,10 +11,10 @@ from gristmill.model import Effect
 Default = Literal["annotations", "allow", "ask", "deny"]
 
 _DURATION = re.compile(r"(\d{1,6})\s*([smhd])")
-_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+_SECONDS_PER_UNIT = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 
-def _checked_pattern(pattern: str) -> str:
+def _check_tool_pattern(pattern: str) -> str:
     if not pattern or len(pattern) > 300 or any(letter.isspace() for letter in pattern):
         raise ValueError("a pattern is `server.tool`, where * stands for anything and ? for one letter")
     if "." not in pattern and pattern != "*":
@@ -22,17 +22,17 @@ def _checked_pattern(pattern: str) -> str:
     return pattern
 
 
-def _listed(value: object) -> object:
+def _wrap_text_in_tuple(value: object) -> object:
     return (value,) if isinstance(value, str) else value
 
 
-Pattern = Annotated[str, AfterValidator(_checked_pattern)]
+Pattern = Annotated[str, AfterValidator(_check_tool_pattern)]
 
 
 class RuleConfig(Section):
-    """One rule with more to it than a pattern."""
+    """One policy rule with more conditions than a pattern."""
 
-    match: Annotated[tuple[Pattern, ...], BeforeValidator(_listed)] = Field(min_length=1)
+    match: Annotated[tuple[Pattern, ...], BeforeValidator(_wrap_text_in_tuple)] = Field(min_length=1)
     """A pattern such as `github.create_*`, or several."""
     effect: Effect
     """`allow`, `ask` or `deny`."""
@@ -41,45 +41,47 @@ class RuleConfig(Section):
     session: str = "*"
     """Only for sessions of this name; a pattern. A call without a session has the empty name."""
     caller: str = "*"
-    """Only for this caller; a pattern. `local` is whoever starts the runtime."""
+    """Only for this caller; a pattern. `local` is the user who starts the runtime."""
     cache: str | None = None
     """How long an answer may be used again within a session, such as `30s`, `5m`, `1h`; for `allow` only."""
 
     @model_validator(mode="after")
-    def _cache_is_a_time_for_allow(self) -> Self:
+    def _check_cache(self) -> Self:
         if self.cache is not None and not _DURATION.fullmatch(self.cache):
             raise ValueError("cache is a number and a unit: 30s, 5m, 1h or 1d")
         if self.cache is not None and self.effect != "allow":
-            raise ValueError("cache belongs to rules with the effect allow: what asks is asked each time")
+            raise ValueError("cache is only for rules with the effect allow: a call that needs approval is asked about each time")
         return self
 
     @property
     def cache_seconds(self) -> float:
-        """``cache`` in seconds; 0 is never."""
+        """``cache`` in seconds; 0 means that answers are not cached."""
         found = _DURATION.fullmatch(self.cache or "")
-        return float(int(found[1]) * _SECONDS[found[2]]) if found else 0.0
+        return float(int(found[1]) * _SECONDS_PER_UNIT[found[2]]) if found else 0.0
 
 
 class PolicyConfig(Section):
-    """Which tool calls may leave. Empty lets read-only tools pass and asks for all others."""
+    """Which tool calls may be sent. An empty section allows read-only tools and asks for approval of all others."""
 
     allow: tuple[Pattern, ...] = ()
-    """Patterns of calls that pass, such as `github.get_*`."""
+    """Patterns of calls that are sent without approval, such as `github.get_*`."""
     ask: tuple[Pattern, ...] = ()
-    """Patterns of calls that need a person's yes."""
+    """Patterns of calls that need a person's approval."""
     deny: tuple[Pattern, ...] = ()
-    """Patterns of calls that never leave; wins over everything."""
+    """Patterns of calls that are never sent; `deny` wins over all other rules."""
     rules: tuple[RuleConfig, ...] = ()
     """Rules with conditions on arguments, sessions or callers, as `[[policy.rules]]`; their order does not matter."""
     default: Default = "annotations"
-    """For calls that no rule matches. `annotations` allows tools that say they only read, and asks for all others."""
+    """For calls that no rule matches. `annotations` allows tools marked read-only, and asks for all others."""
     changed_definitions: Effect = "ask"
-    """For tools whose definition is not the one that was accepted: `ask`, `deny`, or `allow` to go by the rules alone."""
+    """For tools whose definition is not the accepted one: `ask`, `deny`, or `allow` to apply only the other rules."""
     dry_run: bool = False
-    """Send only calls that are known to read; record what all others would have done."""
+    """Whether only calls of read-only tools are sent; all other calls are recorded and not sent."""
     approval_minutes: float = Field(default=60.0, gt=0, le=43_200)
-    """How long a question waits for its answer, and an approval for its use."""
+    """Minutes that a plan waits for its decision, and that an approval stays valid."""
     approvals_waiting: int = Field(default=25, ge=0, le=100_000)
-    """Plans of one caller that may wait for a person at the same time; 0 is no limit."""
+    """Plans of one caller that may wait for a decision at the same time; 0 is no limit."""
     approvals_per_hour: int = Field(default=100, ge=0, le=100_000)
-    """Plans that one caller may put before a person within an hour; 0 is no limit."""
+    """Plans that one caller may submit for approval within an hour; 0 is no limit."""
+    approvals_mb: int = Field(default=64, ge=1, le=1_048_576)
+    """Megabytes of stored plans of one tenant; expired ones make room, and a plan that does not fit is not submitted."""

@@ -1,4 +1,4 @@
-"""The `records` section of the configuration: what is recorded, and for how long. Ground below `config`."""
+"""The `records` section of the configuration: what is recorded, and for how long."""
 
 from pydantic import Field
 
@@ -9,12 +9,14 @@ class RecordsConfig(Section):
     """What is recorded, and for how long."""
 
     audit_days: float = Field(default=365.0, ge=0, le=36_500)
-    """Days that audit records are kept; 0 keeps them for ever."""
+    """Days that audit records are kept; 0 keeps them forever."""
     journal_days: float = Field(default=14.0, ge=0, le=36_500)
-    """Days that a run can be resumed after it was last touched; 0 keeps it for ever."""
+    """Days after its last change that a run can be resumed; 0 keeps it forever."""
     journal_mb: int = Field(default=1_024, ge=1, le=1_048_576)
-    """Size of the journal in MB; past that the runs touched longest ago are forgotten first."""
+    """Size of the journal in MB; above that, the tenant with most loses the runs that changed longest ago first."""
+    outcomes_mb: int = Field(default=512, ge=1, le=1_048_576)
+    """Megabytes of kept outcomes of one tenant; the oldest make room for new ones."""
     metrics: bool = True
     """Whether metrics are counted and served."""
     traces: bool = False
-    """Whether OpenTelemetry spans are made; needs `gristmill[otel]` and its environment variables."""
+    """Whether OpenTelemetry spans are created; needs `gristmill[otel]` and its environment variables."""

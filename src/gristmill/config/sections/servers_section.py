@@ -1,7 +1,7 @@
-"""The `servers` section of the configuration: one value per tool server. Ground below `config`, which reads the files.
+"""The `servers` section of the configuration: one value per tool server.
 
-Secrets never stand here. Values hold references (`${env:NAME}`, `${keyring:service/name}`) that are resolved when a
-connection is made; a literal where a secret is expected is refused, so printing a configuration is always safe.
+It never holds secrets. Values hold references (`${env:NAME}`, `${keyring:service/name}`) that are resolved when a connection
+is made. A secret in plain text is refused where one is recognized, so a configuration can be printed safely.
 """
 
 import re
@@ -13,77 +13,84 @@ from pydantic import AfterValidator, Field, model_validator
 from gristmill.config.sections.base import Section
 
 RESERVED_NAMES = frozenset({"skills", "gristmill"})
-"""Names that mean something else in a tool key."""
+"""Server names that have another meaning in a tool key."""
 
-NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
-REFERENCE = re.compile(r"\$\{(env|keyring):([^{}]+)\}")
+SERVER_NAME_PATTERN = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
+SECRET_REFERENCE = re.compile(r"\$\{(env|keyring):([^{}]+)\}")
 
 _SECRET_KEY = re.compile(r"(?i)(token|secret|passw(or)?d|(api|private|access)[-_]?key|credential|authorization|cookie)")
 _SECRET_URL = re.compile(r"://[^/\s:@]*:[^/\s@$]+@")
 _AUTH_SCHEME = re.compile(r"(?i)^(bearer|basic|token)\s*$")
 
 
+def names_secret(key: str) -> bool:
+    """Tells whether the value under ``key`` is probably a secret, such as a password or a token."""
+    return _SECRET_KEY.search(key) is not None
+
+
 def looks_secret(key: str, value: str) -> bool:
-    """Whether ``value`` under ``key`` is a secret in plain text."""
-    rest = REFERENCE.sub("", value).strip()
+    """Tells whether ``value`` under ``key`` is probably a secret in plain text."""
+    rest = SECRET_REFERENCE.sub("", value).strip()
     if _SECRET_URL.search(value):
         return True
-    if not _SECRET_KEY.search(key):
+    if not names_secret(key):
         return False
-    # "Bearer ${env:TOKEN}" leaves only the scheme; an empty value or a path to a file is no secret.
+    # "Bearer ${env:TOKEN}" without its reference is only the scheme; an empty value or a path to a file is not a secret.
     return bool(rest) and not _AUTH_SCHEME.match(rest) and not rest.startswith(("/", "./", "~/"))
 
 
-def _checked_name(name: str) -> str:
-    if not NAME.fullmatch(name):
-        raise ValueError("a server's name is a letter, then letters, digits, _ or - (at most 64)")
+def _check_server_name(name: str) -> str:
+    if not SERVER_NAME_PATTERN.fullmatch(name):
+        raise ValueError("a server's name is a letter, then letters, digits, _ or - (at most 64 characters)")
     if name in RESERVED_NAMES:
-        raise ValueError(f"the name {name!r} is taken by Gristmill itself")
+        raise ValueError(f"the name {name!r} is reserved by Gristmill: choose another name")
     return name
 
 
-ServerName = Annotated[str, AfterValidator(_checked_name)]
+ServerName = Annotated[str, AfterValidator(_check_server_name)]
 
 
 class OAuthConfig(Section):
-    """How to log in to an HTTP server. Empty is enough for most: everything else is discovered."""
+    """How to log in to an HTTP server. An empty table is enough for most servers: all values are discovered."""
 
     scopes: tuple[str, ...] = ()
-    """Scopes to ask for; empty asks for what the server says it needs."""
+    """Scopes to ask for; empty asks for those that the server names."""
     client_id: str | None = None
-    """A client registered by hand; empty means a metadata document, or dynamic registration as a last resort."""
+    """Id of a client registered by hand; empty uses a metadata document, or else dynamic registration."""
     client_secret: str | None = None
     """Reference to the secret of that client, such as `${env:CRM_CLIENT_SECRET}`."""
     client_metadata_url: str | None = None
     """HTTPS address of your client id metadata document."""
     callback_port: int = Field(default=0, ge=0, le=65_535)
-    """Port of the loopback address the browser comes back to; 0 takes a free one."""
+    """Port on the loopback address to which the browser returns after the login; 0 takes a free one."""
 
 
 class ConfineConfig(Section):
-    """The walls around a server's program. Empty is the tightest: it reads programs and libraries, nothing else; no network."""
+    """Confinement of a server's program. An empty table is the strictest: it reads programs and libraries only; no network."""
 
     read: tuple[str, ...] = ()
-    """Folders and files that it may read, and programs in them that it may start; `~` and references are resolved."""
+    """Folders and files that it may read, with programs in them that it may start; `~` and references are resolved."""
     write: tuple[str, ...] = ()
     """Folders and files that it may read and change; a path that is not absolute is taken from `cwd`."""
     network: bool = False
-    """Whether it may open connections over IP. Unix sockets of this machine stay closed either way."""
+    """Whether it may open connections over IP. Unix sockets of this machine are always refused."""
+    user: str | None = None
+    """User that it runs as if Gristmill runs as root; empty means `nobody`, or root if `nobody` cannot use what it needs."""
 
 
 class ServerConfig(Section):
-    """One tool server. Exactly one of `command`, `url`, `openapi` and `python` says what it is."""
+    """One tool server. Exactly one of `command`, `url`, `openapi` and `python` is set and says which kind it is."""
 
     command: str | None = None
     """Program that speaks MCP on its standard input and output."""
     args: tuple[str, ...] = ()
     """Its arguments; references are resolved."""
     env: dict[str, str] = Field(default_factory=dict[str, str])
-    """Its environment, beside PATH, HOME and LANG. Nothing else of ours is passed on."""
+    """Its environment variables, beside PATH, HOME and LANG. No other variable of Gristmill's environment is passed on."""
     cwd: Path | None = None
     """Its working directory."""
     confine: ConfineConfig | None = None
-    """Walls around the program: `{}` is the tightest, `read`, `write` and `network` open it. Without, it has all your rights."""
+    """Confines the program: `{}` is the strictest, `read`, `write` and `network` permit more. Unset, it has all your rights."""
     url: str | None = None
     """Address of an MCP server over HTTP."""
     transport: Literal["http", "sse"] = "http"
@@ -95,45 +102,47 @@ class ServerConfig(Section):
     openapi: str | None = None
     """Path or address of an OpenAPI 3 document; each operation becomes a tool."""
     base_url: str | None = None
-    """Where the API of `openapi` is, when its document does not say or should be overruled."""
+    """Address of the API of `openapi`, when its document names none or another one should be used."""
     python: str | None = None
     """An importable module; each public function becomes a tool."""
     enabled: bool = True
     """Whether the server is used at all."""
     connect: Literal["lazy", "background"] = "lazy"
-    """`lazy` connects on the first call (or at once when its tools are not known yet), `background` at start."""
+    """`lazy` connects on the first call (or at start if its tools are not known yet), `background` always at start."""
     era: Literal["auto", "legacy"] = "auto"
     """`legacy` skips the probe for the 2026-07-28 revision; `auto` probes once and remembers."""
     connect_seconds: float = Field(default=30.0, gt=0, le=600)
-    """How long start, handshake and first listing may take together."""
+    """Seconds that start, handshake and first listing may take together."""
     call_seconds: float = Field(default=60.0, gt=0, le=86_400)
-    """How long one call may take; waiting for a person's answer does not count."""
+    """Seconds that one call may take; waiting for a person's answer does not count."""
     health_seconds: float = Field(default=60.0, ge=0, le=86_400)
-    """Idle seconds between two health checks; 0 never checks."""
+    """Idle seconds between two health checks; 0 turns them off."""
     message_mb: int = Field(default=32, ge=1, le=1_024)
-    """Largest answer that is read; a larger one fails its call."""
+    """Largest answer that is read, in MB; a call with a larger answer fails."""
+    message_values: int = Field(default=1_000_000, ge=1_000, le=50_000_000)
+    """Most values (list items and object members) in one answer; a call with more fails. A million take up to 200 MB."""
     check_output: bool = True
     """Whether structured results are checked against the tool's output schema."""
     include: tuple[str, ...] = ()
     """Patterns (`get_*`) of tools to offer; empty offers all."""
     exclude: tuple[str, ...] = ()
-    """Patterns of tools to leave out; wins over `include`."""
+    """Patterns of tools to leave out; `exclude` wins over `include`."""
 
     @model_validator(mode="after")
-    def _one_kind(self) -> Self:
+    def _require_one_kind(self) -> Self:
         kinds = [kind for kind in ("command", "url", "openapi", "python") if getattr(self, kind)]
         if len(kinds) != 1:
             raise ValueError(f"exactly one of command, url, openapi and python is needed, not {kinds or 'none'}")
         return self
 
     @model_validator(mode="after")
-    def _only_programs_are_confined(self) -> Self:
+    def _refuse_confine_without_command(self) -> Self:
         if self.confine is not None and not self.command:
             raise ValueError("confine is for a program that Gristmill starts: it needs `command`")
         return self
 
     @model_validator(mode="after")
-    def _no_plain_secrets(self) -> Self:
+    def _refuse_plain_secrets(self) -> Self:
         pairs = [("env." + key, value) for key, value in self.env.items()]
         pairs += [("headers." + key, value) for key, value in self.headers.items()]
         pairs += [("args", value) for value in self.args]
@@ -149,7 +158,7 @@ class ServerConfig(Section):
 
     @property
     def kind(self) -> Literal["stdio", "http", "sse", "openapi", "python"]:
-        """What has to be started or reached."""
+        """The kind of server: what has to be started or reached."""
         if self.command:
             return "stdio"
         if self.url:

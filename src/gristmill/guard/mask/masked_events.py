@@ -1,48 +1,50 @@
-"""Events on their way to whoever listens: what the code printed is masked first, a line at a time."""
+"""Masks program output in events before they are emitted, line by line."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from gristmill.events import CallProgressed, Emit, Event, OutputWritten
 from gristmill.guard.mask.redactor import Redactor
 
-LINE = 16_384
-"""Characters of a line that are held back until it ends; a longer one is passed on in pieces, cut at a blank if it has one."""
+MOST_HELD_CHARACTERS = 16_384
+"""The most characters of an unfinished line that are held back; a longer line is emitted in pieces, cut at a blank if any."""
 
 
 @dataclass(slots=True)
 class MaskedEmit:
-    """An ``Emit`` that shows masks. Output comes in pieces of any size, and an address must not pass in two halves."""
+    """An ``Emit`` that masks output. It emits whole lines, since an address that arrives in two pieces would not be found."""
 
     emit: Emit
     redactor: Redactor
-    _held: OutputWritten | None = None
+    _held_output: OutputWritten | None = None
 
     def __call__(self, event: Event) -> None:
-        """Pass ``event`` on, as it may be seen."""
+        """Emits ``event`` with its text masked; output waits until its line ends."""
         if isinstance(event, OutputWritten):
-            text = (self._held.text if self._held else "") + event.text
-            end = _whole(text)
-            self._held = replace(event, text=text[end:])
-            self._write(replace(event, text=text[:end]))
+            text = (self._held_output.text if self._held_output else "") + event.text
+            end = _find_safe_end(text)
+            self._held_output = replace(event, text=text[end:])
+            self._emit_masked(replace(event, text=text[:end]))
         elif isinstance(event, CallProgressed) and event.message:
             self.emit(replace(event, message=self.redactor.mask_text(event.message)))
         else:
             self.emit(event)
 
     def flush(self) -> None:
-        """Pass on what was held back: nothing follows."""
-        held, self._held = self._held, None
+        """Emits the output that was held back, at the end of the run."""
+        held, self._held_output = self._held_output, None
         if held is not None:
-            self._write(held)
+            self._emit_masked(held)
 
-    def _write(self, event: OutputWritten) -> None:
+    def _emit_masked(self, event: OutputWritten) -> None:
         if event.text:
             self.emit(replace(event, text=self.redactor.mask_text(event.text)))
 
 
-def _whole(text: str) -> int:
-    """How much of ``text`` is certainly whole."""
+def _find_safe_end(text: str) -> int:
+    """Returns how many characters of ``text`` can be masked now, without cutting a line or a word."""
     end = text.rfind("\n") + 1
-    if len(text) - end <= LINE:
+    if len(text) - end <= MOST_HELD_CHARACTERS:
         return end
     return max(text.rfind(" ") + 1, end) or len(text)

@@ -1,7 +1,7 @@
-"""Python's search for cycles, put off for a moment.
+"""Pauses Python's garbage collector for a moment.
 
-It runs after so many new objects and then looks at all old ones. Masking a table makes very many at once, none of them in a
-cycle: the search would take a third of the time and find nothing.
+The collector starts after a number of new objects and then looks at all old ones. Masking a table creates very many objects at
+once, none of them in a cycle: the collector would take a third of the time and find nothing.
 """
 
 import gc
@@ -10,8 +10,8 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def no_collection() -> Generator[None]:
-    """Nothing is looked for within; what is due is done right after."""
+def pause_collection() -> Generator[None]:
+    """Turns off garbage collection inside the ``with`` block; a collection that is due runs right after it."""
     was_on = gc.isenabled()
     gc.disable()
     try:

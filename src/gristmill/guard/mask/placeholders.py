@@ -1,29 +1,31 @@
-"""What a placeholder looks like, and where there are some in a text."""
+"""The form of placeholders, and the search for them in a text."""
 
 import re
 from collections.abc import Iterator
 
-LETTERS = 10
+PLACEHOLDER_LETTERS = 10
 
-PLACEHOLDER = re.compile(rf"(<|%3C|&lt;|\\u003c)([A-Z][A-Z0-9_]{{0,40}}_[A-Z]{{{LETTERS}}})(>|%3E|&gt;|\\u003e)", re.IGNORECASE)
-"""A placeholder as it was given out, or as code may have quoted it for a URL, HTML or JSON, or changed its case."""
+PLACEHOLDER = re.compile(
+    rf"(<|%3C|&lt;|\\u003c)([A-Z][A-Z0-9_]{{0,40}}_[A-Z]{{{PLACEHOLDER_LETTERS}}})(>|%3E|&gt;|\\u003e)", re.IGNORECASE
+)
+"""A placeholder as created, or as a program may have changed it: quoted for a URL, HTML or JSON, or in another case."""
 
-MASK = re.compile(rf"<[A-Z][A-Z0-9_]{{0,40}}_[a-z]{{{LETTERS}}}>")
-"""A placeholder as it is given out."""
+EXACT_PLACEHOLDER = re.compile(rf"<[A-Z][A-Z0-9_]{{0,40}}_[a-z]{{{PLACEHOLDER_LETTERS}}}>")
+"""A placeholder exactly as created."""
 
-_END = re.compile(rf"_[A-Za-z]{{{LETTERS}}}(?:>|%3[Ee]|&[Gg][Tt];|\\[Uu]003[Ee])")
+_END = re.compile(rf"_[A-Za-z]{{{PLACEHOLDER_LETTERS}}}(?:>|%3[Ee]|&[Gg][Tt];|\\[Uu]003[Ee])")
 _LONGEST_BEFORE = 47
-"""Characters of a placeholder before its last underscore, at most."""
+"""The most characters of a placeholder before its last underscore."""
 
 
-def placeholders_in(text: str) -> Iterator[re.Match[str]]:
-    """All that ``PLACEHOLDER`` finds, sooner: most texts have none, and every one has an end, which is quick to look for."""
+def find_placeholders(text: str) -> Iterator[re.Match[str]]:
+    """Yields all matches of ``PLACEHOLDER``, but faster: it first looks for the end of a placeholder, which most texts lack."""
     if not text.isascii():
-        yield from PLACEHOLDER.finditer(text)  # letters of other alphabets whose capitals are ours
+        yield from PLACEHOLDER.finditer(text)  # some letters of other alphabets match ASCII letters when case is ignored
         return
     read_to = 0
     for end in _END.finditer(text):
-        # Nothing in a placeholder looks like its beginning, so two never overlap, and most begin at the last "<".
+        # A placeholder contains nothing that looks like its beginning, so two never overlap, and most begin at the last "<".
         first, last = max(read_to, end.start() - _LONGEST_BEFORE), end.end()
         start = text.rfind("<", first, last)
         match = (PLACEHOLDER.match(text, start, last) if start >= 0 else None) or PLACEHOLDER.search(text, first, last)

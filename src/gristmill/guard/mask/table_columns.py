@@ -1,5 +1,5 @@
-"""Long lists of objects of a few shapes, taken by column, and of lists, taken together: most large values are made of them, and
-for a thousand strings at once Python needs a fraction of the time that it needs for one after the other."""
+"""Handles long lists of similar objects by column, and long lists of lists as one. Most large values consist of these, and
+Python handles a thousand strings at once in a fraction of the time that it needs one by one."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
@@ -9,33 +9,42 @@ from typing import Any, cast
 from gristmill.model import Json
 
 LONG_NUMBER = 10**11
-"""Integers from here on have the twelve digits of the shortest card number."""
+"""The least number with twelve digits, the length of the shortest card number."""
 ROWS = 32
-"""Objects or lists from which on they are taken together."""
+"""The least number of objects or lists that are handled as a group."""
 
 Row = dict[str, Json]
 Shape = tuple[str, ...]
 """The names of the fields of an object."""
 Column = tuple[list[Row], str, list[Json]]
-"""Rows, the name of a field of theirs, and what stands there in each."""
-_SEEN = frozenset((str, int, dict, list))
-"""Types of which something may have to be swapped."""
-_INNER = frozenset((dict, list))
-_shape = cast("Callable[[Json], Shape]", tuple)
-_values = cast("Callable[[Json], Iterable[Json]]", dict.values)  # pyright: ignore[reportUnknownMemberType]
+"""Rows, the name of one of their fields, and its value in each row."""
+NUMBER_TYPES = frozenset((int, float))
+"""Types of numbers; a card number is a float where a spreadsheet or a data frame has read it."""
+_PLAIN_TYPES = NUMBER_TYPES | {bool, type(None)}
+"""Types of values that are never swapped, except for long numbers."""
+_CONTAINER_TYPES = frozenset((dict, list))
+_read_shape = cast("Callable[[Json], Shape]", tuple)
+_read_values = cast("Callable[[Json], Iterable[Json]]", dict.values)  # pyright: ignore[reportUnknownMemberType]
 
 
-def together(values: Json, least: int) -> "Tables | Lists | None":
-    """These as something that can be taken together, if they can: at least so many of a shape."""
+def group_values(values: Json, least: int) -> "ColumnTables | JoinedLists | None":
+    """Returns the values as a group if they can be handled as one: at least ``least`` objects per shape, or plain lists."""
     kind: object = type(values[0])  # pyright: ignore[reportUnknownVariableType]
-    if kind not in _INNER or set(map(type, values)) != {kind}:
+    if kind not in _CONTAINER_TYPES or set(map(type, values)) != {kind}:
         return None
-    return Tables.of(values, least) if kind is dict else Lists.of(values)
+    return ColumnTables.from_rows(values, least) if kind is dict else JoinedLists.from_lists(values)
 
 
-class Table:
-    """Rows of one shape, their ``texts`` by column where a column has nothing but strings, and ``others`` that must be looked
-    at."""
+def _has_long_number(kinds: Set[object], column: tuple[Any, ...]) -> bool:
+    """Tells whether a column of numbers, true, false and null may hold a long number."""
+    if kinds.isdisjoint(NUMBER_TYPES):
+        return False
+    numbers = column if kinds <= NUMBER_TYPES else [leaf for leaf in column if leaf is not None]
+    return not max(numbers) < LONG_NUMBER  # also if the greatest is not a number
+
+
+class ColumnTable:
+    """Rows of one shape: ``texts`` are the columns of strings only, ``others`` the other columns that must be looked at."""
 
     __slots__ = ("others", "rows", "shape", "texts")
 
@@ -43,46 +52,46 @@ class Table:
         self.rows, self.shape = rows, shape
         self.texts: dict[str, tuple[str, ...]] = {}
         self.others: dict[str, list[Json]] = {}
-        columns: Iterable[tuple[Any, ...]] = zip(*map(_values, rows), strict=True)
+        columns: Iterable[tuple[Any, ...]] = zip(*map(_read_values, rows), strict=True)
         for name, column in zip(shape, columns, strict=True):
             kinds: set[object] = set(map(type, column))
             if kinds == {str}:
                 self.texts[name] = column
-            elif not kinds.isdisjoint(_SEEN) and not (kinds == {int} and max(column) < LONG_NUMBER):
+            elif not kinds <= _PLAIN_TYPES or _has_long_number(kinds, column):
                 self.others[name] = list(column)
 
     def swap(self, rows: list[Row], texts: Mapping[str, Json], inner: Iterator[Json]) -> list[Column]:
-        """Swap the strings in the copies of the rows; the other columns, whose copies are the next of ``inner``, are to be put
-        back once they are swapped themselves."""
+        """Swaps the strings in the copied rows. Returns the other columns, whose copies come next in ``inner``; the caller puts
+        them back when they have been swapped."""
         for name, column in self.texts.items():
             if not texts.keys().isdisjoint(column):
                 for row, leaf in zip(rows, map(texts.get, column, column), strict=True):
                     row[name] = leaf
         return [(rows, name, next(inner)) for name in self.others]
 
-    def undecided(self, names: Set[str], texts: Mapping[str, Json], whole: Set[str]) -> frozenset[str]:
-        """Those of the fields ``names`` in which not every string was swapped for one of ``whole``."""
+    def find_undecided_fields(self, names: Set[str], texts: Mapping[str, Json], whole: Set[str]) -> frozenset[str]:
+        """Returns those of the fields ``names`` in which not every value became one of ``whole``."""
         return frozenset(
             name for name in names & set(self.shape)
             if name not in self.texts or not whole >= set(map(texts.get, self.texts[name]))
         )  # fmt: skip
 
 
-class Tables:
-    """Objects of a few shapes: a table of each."""
+class ColumnTables:
+    """Objects of a few shapes, with one table for each shape."""
 
     __slots__ = ("_places", "_rows", "_tables", "columns", "others", "shapes")
 
     def __init__(self, rows: list[Row], places: Mapping[Shape, list[int]]) -> None:
         self._rows, self._places, self.shapes = rows, list(places.values()), tuple(places)
-        self._tables = [Table(self._of(at, rows), shape) for at, shape in enumerate(places)]
+        self._tables = [ColumnTable(self._select_rows(at, rows), shape) for at, shape in enumerate(places)]
         self.columns = [column for table in self._tables for column in table.texts.values()]
         self.others = [column for table in self._tables for column in table.others.values()]
 
     @classmethod
-    def of(cls, rows: list[Row], least: int) -> "Tables | None":
-        """These as tables, unless their shapes are too many."""
-        shapes = list(map(_shape, rows))
+    def from_rows(cls, rows: list[Row], least: int) -> "ColumnTables | None":
+        """Builds tables from the rows; None when they have too many shapes."""
+        shapes = list(map(_read_shape, rows))
         distinct = dict.fromkeys(shapes)
         if len(distinct) * least > len(rows):
             return None
@@ -92,25 +101,25 @@ class Tables:
         return cls(rows, places or {shapes[0]: []})
 
     def copy(self) -> list[Row]:
-        """The rows, each a copy."""
+        """Returns a copy of each row."""
         return [row.copy() for row in self._rows]
 
-    def parts(self, rows: list[Row]) -> Iterator[tuple[Table, list[Row]]]:
-        """Each table, and those of the copies of all rows that are of it."""
+    def split_rows(self, rows: list[Row]) -> Iterator[tuple[ColumnTable, list[Row]]]:
+        """Yields each table with its rows from ``rows``, the copies of all rows."""
         for at, table in enumerate(self._tables):
-            yield table, self._of(at, rows)
+            yield table, self._select_rows(at, rows)
 
     def swap(self, rows: list[Row], texts: Mapping[str, Json], inner: Iterator[Json]) -> list[Column]:
-        """Swap the strings in the copies; columns to be put back."""
-        return [column for table, some in self.parts(rows) for column in table.swap(some, texts, inner)]
+        """Swaps the strings in the copied rows; returns the columns to be put back."""
+        return [column for table, some in self.split_rows(rows) for column in table.swap(some, texts, inner)]
 
-    def _of(self, at: int, rows: list[Row]) -> list[Row]:
-        """Those of one shape; of the only one, all."""
+    def _select_rows(self, at: int, rows: list[Row]) -> list[Row]:
+        """Returns the rows of one shape (all rows if there is only one shape)."""
         return [rows[place] for place in self._places[at]] if len(self._places) > 1 else rows
 
 
-class Lists:
-    """Lists with nothing but strings in them and what stays as it is."""
+class JoinedLists:
+    """Lists that hold only strings and values that are never swapped."""
 
     __slots__ = ("_lists", "columns")
     shapes: tuple[Shape, ...] = ()
@@ -120,20 +129,22 @@ class Lists:
         self._lists, self.columns = lists, (texts,)
 
     @classmethod
-    def of(cls, lists: list[list[Json]]) -> "Lists | None":
-        """These as such lists, if they are."""
+    def from_lists(cls, lists: list[list[Json]]) -> "JoinedLists | None":
+        """Builds a group from the lists; None when one holds a container or a long number."""
         leaves = list(chain.from_iterable(lists))
         kinds: set[object] = set(map(type, leaves))
-        if not kinds.isdisjoint(_INNER) or (int in kinds and any(type(leaf) is int and leaf >= LONG_NUMBER for leaf in leaves)):
+        if not kinds.isdisjoint(_CONTAINER_TYPES) or (
+            not kinds.isdisjoint(NUMBER_TYPES) and any(type(leaf) in NUMBER_TYPES and leaf >= LONG_NUMBER for leaf in leaves)
+        ):
             return None
         return cls(lists, leaves if kinds == {str} else [leaf for leaf in leaves if type(leaf) is str])
 
     def copy(self) -> list[list[Json]]:
-        """The lists, each a copy."""
+        """Returns a copy of each list."""
         return [each.copy() for each in self._lists]
 
     def swap(self, lists: list[list[Json]], texts: Mapping[str, Json], _: Iterator[Json]) -> list[Column]:
-        """Swap the strings in the copies; nothing is to be put back."""
+        """Swaps the strings in the copied lists; no column has to be put back."""
         if not texts.keys().isdisjoint(self.columns[0]):
             for each in lists:
                 each[:] = map(texts.get, each, each)

@@ -1,42 +1,65 @@
-"""How much one caller may ask of people: whoever is asked too often says yes without reading."""
+"""Limits how often one caller may ask for approval: people who are asked too often approve without reading."""
 
 from dataclasses import dataclass
 
 from gristmill.errors import Busy
+from gristmill.model import Identity
 from gristmill.store.base import Transaction
+from gristmill.store.tenant_bytes import build_deletion, read_tenant_bytes
 
 HOUR = 3_600.0
-_MINE = "SELECT count(*), min({column}) FROM approvals WHERE tenant = ? AND caller = ?"
-_WAITING = f"{_MINE.format(column='expires')} AND standing = 'pending' AND expires > ? AND root <> ?"
-_ASKED = f"{_MINE.format(column='created')} AND created > ?"
+_COUNT_OF_CALLER = "SELECT count(*), min({column}) FROM approvals WHERE tenant = ? AND caller = ?"
+_COUNT_WAITING = f"{_COUNT_OF_CALLER.format(column='expires')} AND standing = 'pending' AND expires > ? AND root <> ?"
+MOST_DELETED = 100
+"""How many expired plans are deleted together to make room."""
+_OLDEST_EXPIRED = "id IN (SELECT id FROM approvals WHERE tenant = ? AND expires < ? ORDER BY created LIMIT ?)"
+_COUNT_ASKED = f"{_COUNT_OF_CALLER.format(column='created')} AND created > ?"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
-    """Plans of one caller that may wait at the same time, and that may be asked within an hour; 0 is no limit."""
+class ApprovalLimits:
+    """How many plans of one caller may wait at the same time, and may be submitted within an hour; 0 is no limit."""
 
     waiting: int = 0
     per_hour: int = 0
+    tenant_bytes: int = 0
+    """How many bytes the stored plans of one tenant may have."""
 
-    def check(self, transaction: Transaction, *, root: str, caller: str, tenant: str, now: float) -> None:
-        """Look whether ``caller`` may ask once more; what the same run asked before is withdrawn and does not wait.
+    def check(self, transaction: Transaction, *, root: str, identity: Identity, now: float) -> None:
+        """Checks that ``identity`` may submit one more plan; earlier plans of the run ``root`` do not count, they are withdrawn.
 
         Raises:
-            Busy: people have enough to decide; says when there may be room.
+            Busy: too many plans wait or were submitted; the error says when to try again.
         """
+        tenant, caller = identity.tenant, identity.caller
         if self.waiting:
-            ((count, expires),) = transaction.run(_WAITING, tenant, caller, now, root)
+            ((count, expires),) = transaction.run(_COUNT_WAITING, tenant, caller, now, root)
             if int(count or 0) >= self.waiting:
-                why = f"{count} plans of yours wait for a person already: have them decided first"
-                raise _busy(why, "policy.approvals_waiting", self.waiting, float(expires or now) - now)
+                why = f"{count} of your plans already wait for a person: have them decided first"
+                raise _build_busy_error(why, "policy.approvals_waiting", self.waiting, float(expires or now) - now)
         if self.per_hour:
-            ((count, created),) = transaction.run(_ASKED, tenant, caller, now - HOUR)
+            ((count, created),) = transaction.run(_COUNT_ASKED, tenant, caller, now - HOUR)
             if int(count or 0) >= self.per_hour:
                 why = f"you asked for {count} approvals within an hour: ask about more calls at once, or less often"
-                raise _busy(why, "policy.approvals_per_hour", self.per_hour, float(created or now) + HOUR - now)
+                raise _build_busy_error(why, "policy.approvals_per_hour", self.per_hour, float(created or now) + HOUR - now)
+
+    def make_room(self, transaction: Transaction, *, size: int, tenant: str, now: float) -> None:
+        """Deletes expired plans of ``tenant``, the oldest first, until one of ``size`` bytes fits.
+
+        Raises:
+            Busy: the plans that have not expired leave no room for it.
+        """
+        if not self.tenant_bytes:
+            return
+        while (kept := read_tenant_bytes(transaction, tenant, "approvals")) + size > self.tenant_bytes:
+            for sql, values in build_deletion("approvals", _OLDEST_EXPIRED, (tenant, now, MOST_DELETED)):
+                transaction.run(sql, *values)
+            if read_tenant_bytes(transaction, tenant, "approvals") == kept:
+                why = f"the plans of your tenant have {kept:,} bytes, and this one needs {size:,}: have some decided first"
+                raise _build_busy_error(why, "policy.approvals_mb", self.tenant_bytes >> 20, HOUR)
 
 
-def _busy(why: str, limit: str, value: int, seconds: float) -> Busy:
+def _build_busy_error(why: str, limit: str, value: int, seconds: float) -> Busy:
     minutes = max(1, round(seconds / 60))
     text = f"{why}; then, or in {minutes} min, resume this execution. Nothing that needs approval was done ({limit} = {value})"
     return Busy(text, limit=limit, value=value, retry_after=max(1.0, seconds))

@@ -1,44 +1,37 @@
-"""Plans that wait for a person, and what was decided about them. A decision covers the exact calls of its plan, each once."""
+"""Stores plans that wait for approval, and the decisions. A decision covers exactly the calls of its plan, each of them once."""
 
 import json
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any, Literal, cast
 
-from gristmill.errors import NotFound, Refused
-from gristmill.guard.policy.approval_limits import Patience
-from gristmill.model import LOCAL, Json, Plan, PlannedCall
+from msgspec import Struct, to_builtins
+
+from gristmill.errors import NotFound, Refused, StoreUnavailable
+from gristmill.guard.policy.approval_limits import ApprovalLimits
+from gristmill.model import LOCAL, Identity, Json, Plan, PlannedCall
 from gristmill.store.base import Row, Store, Transaction, Value
-from gristmill.values import dataclass
+from gristmill.store.tenant_bytes import add_tenant_bytes, build_deletion
 
 Standing = Literal["pending", "approved", "denied", "expired"]
 
-TABLES = (
-    """CREATE TABLE IF NOT EXISTS approvals (
-        id TEXT PRIMARY KEY, root TEXT NOT NULL, execution TEXT NOT NULL, session TEXT, caller TEXT NOT NULL,
-        tenant TEXT NOT NULL, created DOUBLE PRECISION NOT NULL, expires DOUBLE PRECISION NOT NULL, standing TEXT NOT NULL,
-        plan TEXT NOT NULL, approved TEXT NOT NULL, decided_by TEXT, decided DOUBLE PRECISION)""",
-    "CREATE INDEX IF NOT EXISTS approvals_root ON approvals (root)",
-    "CREATE INDEX IF NOT EXISTS approvals_standing ON approvals (standing, created)",
-    "CREATE INDEX IF NOT EXISTS approvals_caller ON approvals (tenant, caller, created)",
-)
 _COLUMNS = "id, root, execution, session, caller, tenant, created, expires, standing, plan, approved, decided_by, decided"
-ENDLESS = Patience()
-STEP = 1e-3
-"""Seconds between two decisions about one run, at least: their order must survive a clock that is set back."""
+NO_LIMITS = ApprovalLimits()
+PLAN_FORMAT = 2
+"""The format of a stored plan. Plans of 0.1.0 have no number, and otherwise the same fields."""
+DECISION_STEP_SECONDS = 1e-3
+"""The least number of seconds between two decisions about one run: it keeps their order when the clock is set back."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Approval:
-    """A plan and where it stands; ``approved`` holds the numbers of the calls that may be made."""
+class Approval(Struct, frozen=True, kw_only=True):
+    """A plan and its state; ``approved`` holds the numbers of the calls that may be made."""
 
     id: str
     root: str
     execution: str
     session: str | None
-    caller: str
-    tenant: str
+    owner: Identity
     created: float
     expires: float
     standing: Standing
@@ -47,10 +40,15 @@ class Approval:
     decided_by: str | None = None
     decided: float | None = None
 
+    def fields(self) -> dict[str, Any]:
+        """Returns plain JSON; the owner's tenant and caller are fields of their own."""
+        found = to_builtins(self)
+        owner = found.pop("owner")
+        return {**found, "caller": owner["caller"], "tenant": owner["tenant"]}
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Grant:
-    """One call that a person decided about: allowed or not, whatever the policy asks."""
+
+class Grant(Struct, frozen=True, kw_only=True):
+    """A person's decision about one call: allowed or not. It goes before the policy's ``ask``."""
 
     call: PlannedCall
     allowed: bool
@@ -58,135 +56,146 @@ class Grant:
 
 
 class Approvals:
-    """The inbox. ``clock`` is wall time: a decision must hold, and expire, on another machine too.
+    """The store of plans and decisions. ``clock`` is wall time: a decision must hold, and expire, on another machine, too.
 
-    ``tell`` hears of every decision.
+    ``tell`` is called with every decision.
     """
 
     def __init__(
-        self, store: Store, clock: Callable[[], float], tell: Callable[["Approval"], None] = lambda _approval: None
+        self, store: Store, clock: Callable[[], float], tell: Callable[["Approval"], None] = lambda _build_approval: None
     ) -> None:
-        self._store, self._clock, self._tell = store, clock, tell
+        self._store, self._clock, self._on_decision = store, clock, tell
 
-    async def open(
-        self, calls: Sequence[PlannedCall], *, root: str, execution: str, session: str | None, caller: str,
-        tenant: str = LOCAL, seconds: float, stopped: str | None = None, patience: Patience = ENDLESS,
+    async def submit_plan(
+        self, calls: Sequence[PlannedCall], *, root: str, execution: str, session: str | None, identity: Identity,
+        seconds: float, stopped: str | None = None, patience: ApprovalLimits = NO_LIMITS,
     ) -> Plan:  # fmt: skip
-        """Put a plan into the inbox; whatever the same run asked before is withdrawn, since it is asked anew here.
+        """Stores a plan that waits for approval, and withdraws the earlier plan of the same run, which the new one replaces.
 
         Raises:
-            Busy: ``caller`` asks more than ``patience`` allows; nothing was changed.
+            Busy: ``identity`` has reached the limits in ``patience``; nothing was changed.
         """
         now = self._clock()
         plan = Plan(
             id=f"ap_{secrets.token_hex(12)}", execution=execution, calls=tuple(calls), expires=now + seconds, stopped=stopped
         )
-        text = json.dumps(asdict(plan), separators=(",", ":"))
+        text = json.dumps({"format": PLAN_FORMAT, **to_builtins(plan)}, separators=(",", ":"))
 
-        def work(transaction: Transaction) -> None:
-            patience.check(transaction, root=root, caller=caller, tenant=tenant, now=now)
+        def insert_plan(transaction: Transaction) -> None:
+            patience.check(transaction, root=root, identity=identity, now=now)
             transaction.run("UPDATE approvals SET standing = 'expired' WHERE root = ? AND standing = 'pending'", root)
+            patience.make_room(transaction, size=len(text), tenant=identity.tenant, now=now)
             transaction.run(
-                f"INSERT INTO approvals ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, '[]', NULL, NULL)",  # noqa: S608
-                plan.id, root, execution, session, caller, tenant, now, plan.expires, text,
+                f"INSERT INTO approvals ({_COLUMNS}, size) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, '[]', NULL, NULL, ?)",  # noqa: S608
+                plan.id, root, execution, session, identity.caller, identity.tenant, now, plan.expires, text, len(text),
             )  # fmt: skip
+            add_tenant_bytes(transaction, identity.tenant, "approvals", len(text))
 
-        await self._store.change(work)
+        await self._store.change(insert_plan)
         return plan
 
     async def list(
-        self, *, pending_only: bool = True, limit: int = 100, caller: str | None = None, tenant: str | None = None
+        self, *, pending_only: bool = True, limit: int = 100, owner: Identity | None = None, tenant: str | None = None
     ) -> tuple[Approval, ...]:
-        """The newest first; ``caller`` and ``tenant`` show theirs only."""
+        """Returns approvals, newest first: those of ``owner``, of a whole ``tenant``, or of all tenants."""
         where, values = ["1 = 1"], list[Value]()
         if pending_only:
             where.append("standing = 'pending' AND expires > ?")
             values.append(self._clock())
-        for column, wanted in (("caller", caller), ("tenant", tenant)):
-            if wanted is not None:
-                where.append(f"{column} = ?")
-                values.append(wanted)
+        if owner is not None:
+            where.append("tenant = ? AND caller = ?")
+            values += [owner.tenant, owner.caller]
+        if tenant is not None:
+            where.append("tenant = ?")
+            values.append(tenant)
         sql = f"SELECT {_COLUMNS} FROM approvals WHERE {' AND '.join(where)} ORDER BY created DESC, id LIMIT ?"  # noqa: S608
-        return tuple(self._approval(row) for row in await self._store.read(sql, *values, limit))
+        return tuple(self._build_approval(row) for row in await self._store.read(sql, *values, limit))
 
     async def get(self, approval: str, *, tenant: str | None = None) -> Approval:
-        """One approval.
+        """Returns one approval by its id.
 
         Raises:
-            NotFound: there is none of that id, or it is another tenant's.
+            NotFound: there is no approval with that id, or it belongs to another tenant.
         """
         rows = await self._store.read(f"SELECT {_COLUMNS} FROM approvals WHERE id = ?", approval)  # noqa: S608
         if not rows or tenant not in (None, rows[0][5]):
-            raise NotFound(f"no approval {approval!r}; `gristmill approvals` lists those that wait")
-        return self._approval(rows[0])
+            raise NotFound(f"no approval {approval!r}; `gristmill approvals` lists the waiting ones")
+        return self._build_approval(rows[0])
 
     async def decide(
         self, approval: str, approve: Literal["all", "none"] | Sequence[int], *, by: str, tenant: str | None = None
     ) -> Approval:
-        """Decide about a plan, once and for all.
+        """Records the decision about a plan; it cannot be changed later.
 
         Raises:
-            NotFound: there is no such approval, or it is another tenant's.
-            Refused: it has expired, was decided before, has no call of a given number, or ``by`` is who asks.
+            NotFound: there is no such approval, or it belongs to another tenant.
+            Refused: it has expired, was decided before, lacks a call of a given number, or ``by`` is the caller who asked.
         """
         asked = await self.get(approval, tenant=tenant)
-        if by == asked.caller and by != LOCAL:
-            raise Refused(f"{by} asked for this: somebody else has to decide", rule="approval.self")
+        if by == asked.owner.caller and by != LOCAL:
+            raise Refused(f"{by} asked for this approval: another person has to decide", rule="approval.self")
 
-        def work(transaction: Transaction) -> Row:
+        def record_decision(transaction: Transaction) -> Row:
             (row,) = transaction.run(f"SELECT {_COLUMNS} FROM approvals WHERE id = ?", approval)  # noqa: S608
-            before = self._approval(row)
+            before = self._build_approval(row)
             if before.standing != "pending":
                 raise Refused(
-                    f"approval {approval} is {before.standing} already: run the code again to ask anew", rule="approval.once"
+                    f"approval {approval} is already {before.standing}: run the code again to ask again", rule="approval.once"
                 )
-            numbers = _chosen(before.plan, approve)
+            numbers = _choose_numbers(before.plan, approve)
             standing = "approved" if numbers else "denied"
             ((last,),) = transaction.run("SELECT max(decided) FROM approvals WHERE root = ?", before.root)
-            now = max(self._clock(), float(last or 0) + STEP)
+            now = max(self._clock(), float(last or 0) + DECISION_STEP_SECONDS)
             transaction.run(
                 "UPDATE approvals SET standing = ?, approved = ?, decided_by = ?, decided = ? WHERE id = ?",
                 standing, json.dumps(numbers), by, now, approval,
             )  # fmt: skip
             return transaction.run(f"SELECT {_COLUMNS} FROM approvals WHERE id = ?", approval)[0]  # noqa: S608
 
-        decided = self._approval(await self._store.change(work))
-        self._tell(decided)
+        decided = self._build_approval(await self._store.change(record_decision))
+        self._on_decision(decided)
         return decided
 
-    async def grants(self, root: str, *, session: str | None, caller: str, tenant: str = LOCAL) -> tuple[Grant, ...]:
-        """What was decided about the run ``root``, for whoever asked, as long as it holds; the latest decision first."""
+    async def grants(self, root: str, *, session: str | None, identity: Identity) -> tuple[Grant, ...]:
+        """Returns the decisions about the run ``root`` that ``identity`` asked for and that have not expired, newest first."""
         sql = f"SELECT {_COLUMNS} FROM approvals WHERE root = ? AND decided IS NOT NULL AND expires > ? ORDER BY decided DESC"  # noqa: S608
-        found = [self._approval(row) for row in await self._store.read(sql, root, self._clock())]
+        found = [self._build_approval(row) for row in await self._store.read(sql, root, self._clock())]
         return tuple(
             Grant(call=call, allowed=call.number in approval.approved, approval=approval.id)
             for approval in found
-            if (approval.session, approval.caller, approval.tenant) == (session, caller, tenant)
+            if (approval.session, approval.owner) == (session, identity)
             for call in approval.plan.calls
             if call.needs_approval
         )
 
     async def prune(self, before: float) -> None:
-        """Forget what expired before; that it was decided is in the audit."""
-        await self._store.write(("DELETE FROM approvals WHERE expires < ?", (before,)))
+        """Deletes approvals that expired before the given time; the audit still holds their decisions."""
+        await self._store.write(*build_deletion("approvals", "expires < ?", (before,)))
 
-    def _approval(self, row: Row) -> Approval:
+    def _build_approval(self, row: Row) -> Approval:
         values = cast("tuple[Any, ...]", row)
         standing: Standing = values[8]
         if standing == "pending" and values[7] <= self._clock():
             standing = "expired"
         return Approval(
-            id=values[0], root=values[1], execution=values[2], session=values[3], caller=values[4], tenant=values[5],
-            created=values[6], expires=values[7], standing=standing, plan=_plan(json.loads(values[9])),
-            approved=tuple(json.loads(values[10])), decided_by=values[11], decided=values[12],
+            id=values[0], root=values[1], execution=values[2], session=values[3],
+            owner=Identity(caller=values[4], tenant=values[5]), created=values[6], expires=values[7], standing=standing,
+            plan=_build_plan(json.loads(values[9])), approved=tuple(json.loads(values[10])),
+            decided_by=values[11], decided=values[12],
         )  # fmt: skip
 
 
-def _plan(found: Mapping[str, Json]) -> Plan:
-    return replace(Plan(**found), calls=tuple(PlannedCall(**call) for call in found["calls"]))
+def _build_plan(found: Mapping[str, Json]) -> Plan:
+    fields = {name: value for name, value in found.items() if name != "format"}
+    if found.get("format", 1) not in (1, PLAN_FORMAT):
+        raise StoreUnavailable(
+            f"the plan {found.get('id')} has the format {found.get('format')}, and this version of Gristmill reads formats up to "
+            f"{PLAN_FORMAT}: use the version that wrote it"
+        )
+    return replace(Plan(**fields), calls=tuple(PlannedCall(**call) for call in fields["calls"]))
 
 
-def _chosen(plan: Plan, approve: Literal["all", "none"] | Sequence[int]) -> list[int]:
+def _choose_numbers(plan: Plan, approve: Literal["all", "none"] | Sequence[int]) -> list[int]:
     asked = [call.number for call in plan.calls if call.needs_approval]
     if approve == "all":
         return asked

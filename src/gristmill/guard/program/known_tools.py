@@ -1,20 +1,19 @@
-"""What the check of a program is held against: servers, their tools, what can be imported. Values; the hall fills them in."""
+"""What a program is checked against: servers, their tools and the importable modules. The runtime fills in these values."""
 
 from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import field
 from typing import cast
 
-from gristmill.guard.program.literal_schemas import is_plain, is_tame
-from gristmill.guard.program.program_problems import near
+from msgspec import Struct, field
+
+from gristmill.guard.program.literal_schemas import is_small_schema, is_understood_schema
 from gristmill.model import Json, Tool
-from gristmill.values import dataclass
+from gristmill.near_names import find_near_name
 
-_BRANCHING = frozenset({"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "$ref", "$dynamicRef", "dependentSchemas"})
+_BRANCHING_WORDS = frozenset({"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "$ref", "$dynamicRef", "dependentSchemas"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parameter:
-    """One argument: ``name`` on the wire, ``python`` in code."""
+class KnownParameter(Struct, frozen=True, kw_only=True):
+    """One argument: ``name`` is the server's name for it, ``python`` its name in the typed module."""
 
     name: str
     python: str
@@ -22,21 +21,19 @@ class Parameter:
     schema: Json
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Signature:
+class KnownSignature(Struct, frozen=True, kw_only=True):
     """The arguments of a tool, required ones first."""
 
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[KnownParameter, ...]
     open: bool
-    """Other names are welcome."""
+    """Whether arguments with other names are accepted."""
     closed: bool
-    """The schema itself, not only the typed module, refuses other names."""
+    """Whether the schema itself, not only the typed module, refuses other names."""
     plain: bool
-    """The whole schema is understood here, so what does not fit it will surely be refused."""
+    """Whether the whole schema is understood here, so that a value which does not fit is certainly refused."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownServer:
+class KnownServer(Struct, frozen=True, kw_only=True):
     """One server: its own name, the module it is imported as, and its tools by function name."""
 
     name: str
@@ -45,74 +42,76 @@ class KnownServer:
     complete: bool = True
     """False when the server may have tools that are not listed here."""
 
-    def function(self, name: str) -> str | None:
-        """The function that ``name``, the server's spelling or Python's, stands for."""
+    def find_function(self, name: str) -> str | None:
+        """Returns the function name for ``name``, which is spelled as by the server or as in Python."""
         if name in self.tools:
             return name
         return next((function for function, tool in self.tools.items() if tool.name == name), None)
 
 
-def _same(names: Iterable[str]) -> Mapping[str, str]:
+def _map_to_itself(names: Iterable[str]) -> Mapping[str, str]:
     return {name: name for name in names}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
-    """Everything that is known before a program runs. What is not known is never held against it."""
+class KnownTools(Struct, frozen=True, kw_only=True):
+    """Everything that is known before a program runs. Names about which nothing is known are never reported as problems."""
 
     servers: tuple[KnownServer, ...] = ()
     unlisted: frozenset[str] = frozenset()
     """Servers, by name and by module, whose tools are not known yet."""
     importable: Callable[[str], bool] | frozenset[str] | None = None
-    """Top-level modules that the sandbox has; None is not known."""
+    """Top-level modules that the sandbox has; None when that is not known."""
     workspace: Callable[[], Container[str]] = frozenset
-    """Top-level modules in the session's workspace; asked only when a program imports what nobody else has."""
-    argument_names: Callable[[Iterable[str]], Mapping[str, str]] = _same
-    """The names of a tool's arguments and what they are called in its typed module."""
+    """Top-level modules in the session's workspace; only read when a program imports a module that the sandbox lacks."""
+    argument_names: Callable[[Iterable[str]], Mapping[str, str]] = _map_to_itself
+    """Maps the names of a tool's arguments to their names in its typed module."""
     typed: bool = True
     """Whether tools are imported from typed modules, which refuse wrong names themselves."""
-    _signatures: dict[str, tuple[Tool, Signature | None]] = field(default_factory=dict[str, tuple[Tool, Signature | None]])
+    _signatures: dict[str, tuple[Tool, KnownSignature | None]] = field(
+        default_factory=dict[str, tuple[Tool, KnownSignature | None]]
+    )
 
-    def server(self, name: str) -> KnownServer | None:
-        """The server of that name or module."""
+    def find_server(self, name: str) -> KnownServer | None:
+        """Returns the server with that name or module name."""
         return next((each for each in self.servers if name in (each.module, each.name)), None)
 
     def has_module(self, name: str) -> bool:
-        """Whether ``import name`` can work, as far as is known."""
+        """Tells whether ``import name`` can work, as far as is known."""
         if self.importable is None:
             return True
         found = self.importable(name) if callable(self.importable) else name in self.importable
         return found or name in self.workspace()
 
-    def near_module(self, name: str) -> str | None:
-        """The module that was probably meant, where they can be listed."""
-        return None if self.importable is None or callable(self.importable) else near(name, self.importable)
+    def find_near_module(self, name: str) -> str | None:
+        """Returns the module that was probably meant, if the modules can be listed."""
+        return None if self.importable is None or callable(self.importable) else find_near_name(name, self.importable)
 
-    def signature(self, tool: Tool) -> Signature | None:
-        """The arguments of ``tool``; None when its schema is not simple enough to tell."""
+    def find_signature(self, tool: Tool) -> KnownSignature | None:
+        """Returns the arguments of ``tool``; None when its schema is too complex to read them."""
         found = self._signatures.get(tool.key)
         if found is None or found[0] is not tool:
-            found = self._signatures[tool.key] = tool, self._read(tool.input_schema)
+            found = self._signatures[tool.key] = tool, self._read_signature(tool.input_schema)
         return found[1]
 
-    def _read(self, schema: Mapping[str, Json]) -> Signature | None:
+    def _read_signature(self, schema: Mapping[str, Json]) -> KnownSignature | None:
         properties: Json = schema.get("properties", {})
         required: Json = schema.get("required", [])
-        if _BRANCHING & schema.keys() or not isinstance(properties, Mapping) or not isinstance(required, list):
+        if _BRANCHING_WORDS & schema.keys() or not isinstance(properties, Mapping) or not isinstance(required, list):
             return None
-        if not is_tame(schema):
+        if not is_small_schema(schema):
             return None
         fields: dict[str, Json] = dict(cast("Mapping[str, Json]", properties))
         needed = [str(name) for name in cast("list[Json]", required)]
         fields |= {name: True for name in sorted(needed) if name not in fields}
         python = self.argument_names(fields)
         parameters = [
-            Parameter(name=name, python=python[name], required=name in needed, schema=each) for name, each in fields.items()
+            KnownParameter(name=name, python=python[name], required=name in needed, schema=each) for name, each in fields.items()
         ]
         extra = schema.get("additionalProperties")
-        return Signature(
+        takes_any = not fields and "properties" not in schema and extra is not False  # as {"type": "object"}
+        return KnownSignature(
             parameters=tuple(sorted(parameters, key=lambda parameter: not parameter.required)),
-            open=(extra is not None and extra is not False) or bool(schema.get("patternProperties")),
+            open=(extra is not None and extra is not False) or bool(schema.get("patternProperties")) or takes_any,
             closed=extra is False,
-            plain=is_plain(schema),
+            plain=is_understood_schema(schema),
         )

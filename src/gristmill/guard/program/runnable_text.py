@@ -1,21 +1,20 @@
-"""Code, before it runs: a courtesy, not a wall. Only what cannot be run at all is refused here."""
+"""Refuses code that cannot be run at all: empty, too large or not text. It is no protection; that is the sandbox's task."""
 
 from gristmill.errors import CodeRefused
+from gristmill.model import MOST_CODE_CHARACTERS
 
-CODE_BYTES = 1_000_000
 
-
-def check(code: str) -> None:
-    """Refuse what no interpreter could run.
+def check_runnable_text(code: str) -> None:
+    """Refuses code that no interpreter could run.
 
     Raises:
-        CodeRefused: it is empty, too large, or not text.
+        CodeRefused: the code is empty, too large, or not text.
     """
     if not code.strip():
         raise CodeRefused("there is no code to run", rule="code.empty")
-    if len(code) > CODE_BYTES:
+    if len(code) > MOST_CODE_CHARACTERS:
         raise CodeRefused(
-            f"the code has {len(code):,} characters, more than {CODE_BYTES:,}: put data into a file of the workspace",
+            f"the code has {len(code):,} characters, more than {MOST_CODE_CHARACTERS:,}: put data into a file of the workspace",
             rule="code.size",
         )
     if "\0" in code:

@@ -1,4 +1,4 @@
-"""Places, and tenants who wait for one in turn: who sends a thousand calls delays another by one, not by a thousand."""
+"""Places for calls that tenants get in turn: a tenant with a thousand waiting calls delays another by one call only."""
 
 from collections import deque
 from dataclasses import dataclass, field
@@ -7,49 +7,49 @@ import anyio
 
 
 @dataclass(slots=True, eq=False)
-class _Ticket:
-    """Somebody who waits."""
+class _Waiter:
+    """One call that waits for a place; ``called`` is set when it has one."""
 
     called: anyio.Event = field(default_factory=anyio.Event)
 
 
-class Turns:
-    """``places`` at the same time; one line of waiting per tenant, served in turn."""
+class FairTurns:
+    """``places`` that can be taken at the same time; each tenant has its own queue, and the queues are served in turn."""
 
     def __init__(self, places: int) -> None:
         self._free = places
-        self._lines: dict[str, deque[_Ticket]] = {}
+        self._waiters: dict[str, deque[_Waiter]] = {}
 
-    def take(self) -> bool:
-        """Take a free place, if there is one; then nobody waits."""
+    def take_free_place(self) -> bool:
+        """Takes a free place and returns whether there was one. A place is only free while no call waits."""
         if not self._free:
             return False
         self._free -= 1
         return True
 
-    async def wait(self, tenant: str) -> None:
-        """Wait until a place is free and it is the turn of ``tenant``."""
-        ticket = _Ticket()
-        line = self._lines.setdefault(tenant, deque())
-        line.append(ticket)
+    async def wait_for_place(self, tenant: str) -> None:
+        """Waits until a place is free and it is the turn of ``tenant``; the place is then taken."""
+        waiter = _Waiter()
+        queue = self._waiters.setdefault(tenant, deque())
+        queue.append(waiter)
         try:
-            await ticket.called.wait()
+            await waiter.called.wait()
         except BaseException:
-            if ticket.called.is_set():
-                self.leave()  # called and gone at once: the next one has the place
+            if waiter.called.is_set():
+                self.give_back_place()  # cancelled after it got a place: the place goes to the next call
             else:
-                line.remove(ticket)
-                if not line:
-                    del self._lines[tenant]
+                queue.remove(waiter)
+                if not queue:
+                    del self._waiters[tenant]
             raise
 
-    def leave(self) -> None:
-        """Give a place back, or on to whose turn it is."""
-        if not self._lines:
+    def give_back_place(self) -> None:
+        """Gives a place to the next waiting call, or makes it free when no call waits."""
+        if not self._waiters:
             self._free += 1
             return
-        tenant = next(iter(self._lines))
-        line = self._lines.pop(tenant)
-        line.popleft().called.set()
-        if line:
-            self._lines[tenant] = line  # at the end of the tenants
+        tenant = next(iter(self._waiters))
+        queue = self._waiters.pop(tenant)
+        queue.popleft().called.set()
+        if queue:
+            self._waiters[tenant] = queue  # this tenant is now the last in turn

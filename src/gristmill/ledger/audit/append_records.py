@@ -1,49 +1,48 @@
-"""Records join the chain, inside one transaction of the store, so that several processes extend one chain."""
+"""Appends records to the chain inside one transaction of the store, so that several processes can extend one chain."""
 
 from collections.abc import Sequence
 
-from gristmill.ledger.audit.audit_chain import EVERY, GENESIS, HEAD, PRUNED, Anchor, Signer, chained
+from msgspec import Struct
+
+from gristmill.ledger.audit.audit_chain import ANCHOR_INTERVAL, GENESIS, HEAD, PRUNED, AnchorSigner, AuditAnchor, hash_record
 from gristmill.ledger.audit.audit_entries import AuditRecord
-from gristmill.ledger.audit.audit_rows import INSERT, columns, get_anchor, put_anchor
-from gristmill.ledger.record_text import canonical
+from gristmill.ledger.audit.audit_rows import INSERT_ROW, build_anchor_statement, pick_columns, read_anchor
+from gristmill.ledger.record_text import encode_canonical
 from gristmill.store.base import Transaction, Value
-from gristmill.values import dataclass
 
 BREAK_RULE, PRUNE_RULE = "audit.break", "audit.prune"
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """A record on its way: its columns and its canonical text, made once."""
+class WaitingRecord(Struct, frozen=True):
+    """A record that waits to be written: its columns and its canonical text, computed once."""
 
     columns: tuple[Value, ...]
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Records that go in together. Writer and number tell a batch that is there already from one that is not."""
+class AuditBatch(Struct, frozen=True):
+    """Records that are written together. ``writer`` and ``number`` tell whether a batch is in the store already."""
 
     writer: str
     number: int
-    records: tuple[Waiting, ...]
+    records: tuple[WaitingRecord, ...]
 
 
-def waiting(record: AuditRecord) -> Waiting:
-    """``record`` as it will be kept."""
-    found = record.short()
+def prepare_record(record: AuditRecord) -> WaitingRecord:
+    """Prepares ``record`` for the store: its columns and its canonical text."""
+    found = record.encode_if_short()
     if found is None:
         fields = record.fields()
-        return Waiting(columns(fields), canonical(fields))
-    return Waiting(columns(found[0]), found[1])
+        return WaitingRecord(pick_columns(fields), encode_canonical(fields))
+    return WaitingRecord(pick_columns(found[0]), found[1])
 
 
-def append(transaction: Transaction, batch: Batch, signer: Signer, *, noted: int, now: float) -> Anchor:
-    """Add ``batch`` to the chain once, however often it is tried; the new head.
+def append_batch(transaction: Transaction, batch: AuditBatch, signer: AnchorSigner, *, noted: int, now: float) -> AuditAnchor:
+    """Appends ``batch`` to the chain once, however often it is tried, and returns the new head.
 
-    A head that is forged or older than ``noted`` is not built upon in silence: a record of the break comes first.
+    A head that is forged, or older than ``noted``, is not extended in silence: a record of the break is written first.
     """
-    head = get_anchor(transaction, HEAD)
+    head = read_anchor(transaction, HEAD)
     done = transaction.run("SELECT batch FROM audit_writers WHERE writer = ?", batch.writer)
     if done and int(done[0][0] or 0) >= batch.number and head is not None:
         return head  # an earlier try was committed, only its answer was lost
@@ -51,32 +50,34 @@ def append(transaction: Transaction, batch: Batch, signer: Signer, *, noted: int
         "INSERT INTO audit_writers (writer, batch) VALUES (?, ?) ON CONFLICT (writer) DO UPDATE SET batch = excluded.batch",
         batch.writer, batch.number,
     )  # fmt: skip
-    problem = _problem(transaction, head, signer, noted)
+    problem = _find_head_problem(transaction, head, signer, noted)
     if problem is None:
-        return extend(transaction, head, batch.records, signer)
+        return extend_chain(transaction, head, batch.records, signer)
     broken = AuditRecord(kind="security", id=f"break-{batch.writer}-{batch.number}", time=now, rule=BREAK_RULE, error=problem)
-    return extend(transaction, _last(transaction, head, noted), (waiting(broken), *batch.records), signer)
+    return extend_chain(transaction, _find_last_place(transaction, head, noted), (prepare_record(broken), *batch.records), signer)
 
 
-def extend(transaction: Transaction, head: Anchor | None, records: Sequence[Waiting], signer: Signer) -> Anchor:
-    """Insert ``records`` after ``head`` and sign the new head."""
+def extend_chain(
+    transaction: Transaction, head: AuditAnchor | None, records: Sequence[WaitingRecord], signer: AnchorSigner
+) -> AuditAnchor:
+    """Inserts ``records`` after ``head`` and signs the new head."""
     seq, hash_ = (head.seq, head.hash) if head else (0, GENESIS)
     rows: list[tuple[Value, ...]] = []
     for record in records:
-        seq, hash_ = seq + 1, chained(hash_, seq + 1, record.text)
+        seq, hash_ = seq + 1, hash_record(hash_, seq + 1, record.text)
         rows.append((seq, *record.columns, record.text, hash_))
-        if seq % EVERY == 0:
-            _put(transaction, signer.sign(f"seq:{seq}", seq, hash_))
-    transaction.run_many(INSERT, rows)
+        if seq % ANCHOR_INTERVAL == 0:
+            _store_anchor(transaction, signer.sign(f"seq:{seq}", seq, hash_))
+    transaction.run_many(INSERT_ROW, rows)
     made = signer.sign(HEAD, seq, hash_)
-    _put(transaction, made)
+    _store_anchor(transaction, made)
     return made
 
 
-def prune(transaction: Transaction, before: float, signer: Signer, now: float) -> int:
-    """Delete the records older than ``before`` and leave a signed note of where the chain now begins; how many went."""
-    head = get_anchor(transaction, HEAD)
-    if head is None or signer.problem(head):
+def prune_chain(transaction: Transaction, before: float, signer: AnchorSigner, now: float) -> int:
+    """Deletes the records older than ``before``, signs where the chain now begins, and returns how many were deleted."""
+    head = read_anchor(transaction, HEAD)
+    if head is None or signer.find_problem(head):
         return 0
     ((first,),) = transaction.run("SELECT min(seq) FROM audit WHERE time >= ?", before)
     last = (int(first) if first is not None else head.seq + 1) - 1
@@ -87,29 +88,29 @@ def prune(transaction: Transaction, before: float, signer: Signer, now: float) -
     ((count,),) = transaction.run("SELECT count(*) FROM audit WHERE seq <= ?", last)
     transaction.run("DELETE FROM audit WHERE seq <= ?", last)
     transaction.run("DELETE FROM audit_anchors WHERE seq <= ? AND name LIKE 'seq:%'", last)
-    _put(transaction, signer.sign(PRUNED, last, hash_))
+    _store_anchor(transaction, signer.sign(PRUNED, last, hash_))
     details = {"up_to": last, "records": count, "hash": hash_}
     note = AuditRecord(kind="security", id=f"prune-{last}", time=now, rule=PRUNE_RULE, details=details)
-    extend(transaction, head, (waiting(note),), signer)
+    extend_chain(transaction, head, (prepare_record(note),), signer)
     return int(count or 0)
 
 
-def _problem(transaction: Transaction, head: Anchor | None, signer: Signer, noted: int) -> str | None:
+def _find_head_problem(transaction: Transaction, head: AuditAnchor | None, signer: AnchorSigner, noted: int) -> str | None:
     if head is None:
         ((last,),) = transaction.run("SELECT max(seq) FROM audit")
         return "the head of the chain is missing" if last is not None or noted else None
-    if problem := signer.problem(head):
+    if problem := signer.find_problem(head):
         return problem
     return f"the chain ends at {head.seq}, but {noted} records were written" if head.seq < noted else None
 
 
-def _last(transaction: Transaction, head: Anchor | None, noted: int) -> Anchor:
-    """Where to go on after a break: behind everything that is or was there."""
+def _find_last_place(transaction: Transaction, head: AuditAnchor | None, noted: int) -> AuditAnchor:
+    """Returns the place to continue from after a break: behind every record that is or was there."""
     rows = transaction.run("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1")
     seq, hash_ = (int(rows[0][0] or 0), str(rows[0][1])) if rows else (0, GENESIS)
-    return Anchor(name=HEAD, seq=max(seq, noted, head.seq if head else 0), hash=hash_)
+    return AuditAnchor(name=HEAD, seq=max(seq, noted, head.seq if head else 0), hash=hash_)
 
 
-def _put(transaction: Transaction, made: Anchor) -> None:
-    sql, values = put_anchor(made)
+def _store_anchor(transaction: Transaction, made: AuditAnchor) -> None:
+    sql, values = build_anchor_statement(made)
     transaction.run(sql, *values)

@@ -1,61 +1,61 @@
-"""Work taken apart into conversations: a loop sends its context again and again, but never that of another loop."""
+"""Splits work into conversations: a model's loop sends its own context again and again, but never that of another loop."""
 
 from bisect import bisect_left
 from collections.abc import Mapping
-from dataclasses import field, replace
 
-from gristmill.ledger.tokens.savings import Work
-from gristmill.ledger.tokens.spent_records import CallRecord, ExecutionRecord, SearchRecord
-from gristmill.values import dataclass
+from msgspec import Struct, field
+from msgspec.structs import replace
 
-
-@dataclass(slots=True)
-class _Conversation:
-    executions: list[ExecutionRecord] = field(default_factory=list[ExecutionRecord])
-    calls: list[CallRecord] = field(default_factory=list[CallRecord])
-    searches: list[SearchRecord] = field(default_factory=list[SearchRecord])
+from gristmill.ledger.tokens.savings import CountedWork
+from gristmill.ledger.tokens.spent_records import SpentCall, SpentExecution, SpentSearch
 
 
-def conversations(work: Work) -> list[Work]:
-    """A session is one conversation; an execution without a session is one of its own, with the searches made to write it."""
+class _Conversation(Struct):
+    executions: list[SpentExecution] = field(default_factory=list[SpentExecution])
+    calls: list[SpentCall] = field(default_factory=list[SpentCall])
+    searches: list[SpentSearch] = field(default_factory=list[SpentSearch])
+
+
+def split_conversations(work: CountedWork) -> list[CountedWork]:
+    """Splits ``work``: a session is one conversation; an execution without one is its own, with the searches made to write it."""
     found: dict[str, _Conversation] = {}
 
-    def of(name: str) -> _Conversation:
+    def get_conversation(name: str) -> _Conversation:
         return found.setdefault(name, _Conversation())
 
     for execution in work.executions:
-        of(_name(execution)).executions.append(execution)
+        get_conversation(_name_conversation(execution)).executions.append(execution)
     for call in work.calls:
-        of(_name(call)).calls.append(call)
-    next_of = {caller: _Next(made) for caller, made in _by_caller(work).items()}
+        get_conversation(_name_conversation(call)).calls.append(call)
+    placers = {caller: _SearchPlacer(made) for caller, made in _group_by_caller(work).items()}
     for search in work.searches:
-        follows = next_of.get(search.caller)
-        name = f"session {search.session}" if search.session else follows(search) if follows else f"caller {search.caller}"
-        of(name).searches.append(search)
+        place = placers.get(search.caller)
+        name = f"session {search.session}" if search.session else place(search) if place else f"caller {search.caller}"
+        get_conversation(name).searches.append(search)
     return [replace(work, executions=one.executions, calls=one.calls, searches=one.searches) for one in found.values()]
 
 
-class _Next:
-    """Where a search of one caller belongs: to the execution that it was made for, or in; the last one takes what came after."""
+class _SearchPlacer:
+    """Places a caller's search with the execution that it was made for, or in; searches after the last execution go with that."""
 
-    def __init__(self, executions: list[ExecutionRecord]) -> None:
-        self._made = sorted(executions, key=_ended)
-        self._ends = [_ended(execution) for execution in self._made]
+    def __init__(self, executions: list[SpentExecution]) -> None:
+        self._made = sorted(executions, key=_compute_end)
+        self._ends = [_compute_end(execution) for execution in self._made]
 
-    def __call__(self, search: SearchRecord) -> str:
-        return _name(self._made[min(bisect_left(self._ends, search.at), len(self._made) - 1)])
+    def __call__(self, search: SpentSearch) -> str:
+        return _name_conversation(self._made[min(bisect_left(self._ends, search.at), len(self._made) - 1)])
 
 
-def _name(record: ExecutionRecord | CallRecord) -> str:
+def _name_conversation(record: SpentExecution | SpentCall) -> str:
     return f"session {record.session}" if record.session else f"execution {record.execution}"
 
 
-def _ended(execution: ExecutionRecord) -> float:
+def _compute_end(execution: SpentExecution) -> float:
     return execution.at + execution.ms / 1000
 
 
-def _by_caller(work: Work) -> Mapping[str, list[ExecutionRecord]]:
-    made: dict[str, list[ExecutionRecord]] = {}
+def _group_by_caller(work: CountedWork) -> Mapping[str, list[SpentExecution]]:
+    made: dict[str, list[SpentExecution]] = {}
     for execution in work.executions:
         made.setdefault(execution.caller, []).append(execution)
     return made

@@ -1,7 +1,7 @@
 """What the same work costs in three ways of using tools: direct calls, search then call, and code.
 
-Every way is a base (what each request carries: definitions) and steps (what each request adds: an answer and what was written to
-get it). With requests R = steps + 1, as the last one reads the last answer:
+Every way has a base (what each request carries: definitions) and steps (what each request adds: an answer and the text written to
+get it). The number of requests is R = steps + 1, because the last request reads the last answer:
 
     once   = base + sum(step)
     resent = R * base + sum((R - j) * step_j),  j = 1 ... R - 1
@@ -13,34 +13,32 @@ are the same in all ways and are left out.
 
 from collections.abc import Mapping, Sequence
 
-from gristmill.ledger.tokens.spent_records import CallRecord, ExecutionRecord, SearchRecord
-from gristmill.values import dataclass
+from msgspec import Struct
+
+from gristmill.ledger.tokens.spent_records import SpentCall, SpentExecution, SpentSearch
 
 SURFACE_TOKENS = 400
-"""What our own tools cost every request, where the exact number is not given."""
+"""Tokens that our own tools cost in every request, where the exact number is not given."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
-    """Input tokens of one way, in so many requests."""
+class WayCost(Struct, frozen=True, kw_only=True):
+    """The input tokens of one way of working, and its number of requests."""
 
     once: int
     resent: int
     requests: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ways:
-    """The three of them, for the same work."""
+class WayCosts(Struct, frozen=True, kw_only=True):
+    """The costs of the three ways, for the same work."""
 
-    direct: Way
-    search: Way
-    code: Way
+    direct: WayCost
+    search: WayCost
+    code: WayCost
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Saving:
-    """What code saved against another way; negative when code was dearer."""
+class Saving(Struct, frozen=True, kw_only=True):
+    """What code saved against another way; negative when code cost more."""
 
     once: int
     resent: int
@@ -48,110 +46,112 @@ class Saving:
     resent_percent: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Savings:
-    """Both savings, and the ways behind them."""
+class Savings(Struct, frozen=True, kw_only=True):
+    """Both savings, and the costs that they compare."""
 
-    ways: Ways
+    ways: WayCosts
     against_direct: Saving
     against_search: Saving
 
     @property
     def is_dearer(self) -> bool:
-        """Whether code cost more than either of the others, as a real loop pays."""
+        """Returns whether code cost more than one of the other ways, counted with re-sending as in a real loop."""
         return min(self.against_direct.resent, self.against_search.resent) < 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
-    """What was done, and what it was done with. ``definitions`` holds the tokens of every tool of every server, by key."""
+class CountedWork(Struct, frozen=True, kw_only=True):
+    """The work that was done, and its tools. ``definitions`` holds the tokens of every tool of every server, by key."""
 
     definitions: Mapping[str, int]
-    executions: Sequence[ExecutionRecord] = ()
-    calls: Sequence[CallRecord] = ()
-    searches: Sequence[SearchRecord] = ()
+    executions: Sequence[SpentExecution] = ()
+    calls: Sequence[SpentCall] = ()
+    searches: Sequence[SpentSearch] = ()
     surface_tokens: int = SURFACE_TOKENS
     search_surface_tokens: int = 0
-    """Definitions of a search client's own tools; none by default, which favors that client."""
+    """Tokens of a search client's own tool definitions; 0 by default, which favors that client."""
 
 
-def way(base: int, steps: Sequence[int]) -> Way:
-    """The formula above."""
+def compute_way_cost(base: int, steps: Sequence[int]) -> WayCost:
+    """Computes the cost of one way with the formula above."""
     requests = len(steps) + 1
     resent = requests * base + sum((requests - place) * step for place, step in enumerate(steps, 1))
-    return Way(once=base + sum(steps), resent=resent, requests=requests)
+    return WayCost(once=base + sum(steps), resent=resent, requests=requests)
 
 
-def ways(work: Work) -> Ways:
-    """The three ways of ``work``. A tool that is no longer defined costs no definition: the others are not made dearer."""
+def compute_way_costs(work: CountedWork) -> WayCosts:
+    """Computes the three ways of ``work``. A tool that is no longer defined costs no definition, so no way seems too dear."""
     calls = [call.argument_tokens + call.result_tokens for call in work.calls]
     used = sum(work.definitions.get(tool, 0) for tool in {call.tool for call in work.calls})
     searches = [search.query_tokens + search.answer_tokens for search in work.searches]
     ours = [search.query_tokens + search.answer_tokens for search in work.searches if not search.in_code]
     executions = [execution.code_tokens + execution.returned_tokens for execution in work.executions]
-    return Ways(
-        direct=way(sum(work.definitions.values()), calls),
-        search=_search(work.search_surface_tokens, used, searches, calls),
-        code=way(work.surface_tokens, ours + executions),
+    return WayCosts(
+        direct=compute_way_cost(sum(work.definitions.values()), calls),
+        search=_compute_search_cost(work.search_surface_tokens, used, searches, calls),
+        code=compute_way_cost(work.surface_tokens, ours + executions),
     )
 
 
-def savings(*works: Work) -> Savings:
-    """What code saved against both others, in one conversation or in several together."""
-    found = _sum([ways(work) for work in works])
-    return Savings(ways=found, against_direct=_saving(found.direct, found.code), against_search=_saving(found.search, found.code))
+def compute_savings(*works: CountedWork) -> Savings:
+    """Computes what code saved against both other ways, in one conversation or in several together."""
+    found = _sum_costs([compute_way_costs(work) for work in works])
+    return Savings(
+        ways=found,
+        against_direct=_compute_saving(found.direct, found.code),
+        against_search=_compute_saving(found.search, found.code),
+    )
 
 
-def saved_once(execution: ExecutionRecord, calls: Sequence[CallRecord], *, definitions: int, surface: int) -> int:
-    """``savings(...).against_direct.once`` of one execution, without all the rest: every answer tells it."""
+def compute_saved_once(execution: SpentExecution, calls: Sequence[SpentCall], *, definitions: int, surface: int) -> int:
+    """Computes the saving of one execution against direct calls, counted once, and nothing else: every outcome reports it."""
     direct = definitions + sum(call.argument_tokens + call.result_tokens for call in calls)
     return direct - (surface + execution.code_tokens + execution.returned_tokens)
 
 
-def explain(found: Savings) -> str:
-    """Both savings in a sentence, whichever way they went."""
+def explain_savings(found: Savings) -> str:
+    """Describes both savings in a sentence, whether positive or negative."""
     code = found.ways.code
-    direct = _said(found.against_direct, "direct calls")
-    search = _said(found.against_search, "search then call")
+    direct = _describe_saving(found.against_direct, "direct calls")
+    search = _describe_saving(found.against_search, "search then call")
     return (
         f"Code took {code.resent:,} input tokens (o200k_base, with re-sending; {code.once:,} counted once): {direct}, {search}."
     )
 
 
-def _search(base: int, used: int, searches: Sequence[int], calls: Sequence[int]) -> Way:
-    """Searches, then calls. The used definitions come with the last search; without any search they are there from the start."""
+def _compute_search_cost(base: int, used: int, searches: Sequence[int], calls: Sequence[int]) -> WayCost:
+    """Computes search then call. Definitions of used tools come with the last search; without a search, with the base."""
     if not searches:
-        return way(base + used, calls)
-    return way(base, [*searches[:-1], searches[-1] + used, *calls])
+        return compute_way_cost(base + used, calls)
+    return compute_way_cost(base, [*searches[:-1], searches[-1] + used, *calls])
 
 
-def _sum(found: Sequence[Ways]) -> Ways:
+def _sum_costs(found: Sequence[WayCosts]) -> WayCosts:
     direct, search, code = (
-        Way(
+        WayCost(
             once=sum(getattr(each, name).once for each in found),
             resent=sum(getattr(each, name).resent for each in found),
             requests=sum(getattr(each, name).requests for each in found),
         )
         for name in ("direct", "search", "code")
     )
-    return Ways(direct=direct, search=search, code=code)
+    return WayCosts(direct=direct, search=search, code=code)
 
 
-def _saving(other: Way, code: Way) -> Saving:
+def _compute_saving(other: WayCost, code: WayCost) -> Saving:
     return Saving(
         once=other.once - code.once,
         resent=other.resent - code.resent,
-        once_percent=_percent(other.once - code.once, other.once),
-        resent_percent=_percent(other.resent - code.resent, other.resent),
+        once_percent=_compute_percent(other.once - code.once, other.once),
+        resent_percent=_compute_percent(other.resent - code.resent, other.resent),
     )
 
 
-def _percent(part: int, whole: int) -> float:
+def _compute_percent(part: int, whole: int) -> float:
     return round(100 * part / whole, 1) if whole else 0.0
 
 
-def _said(saving: Saving, other: str) -> str:
+def _describe_saving(saving: Saving, other: str) -> str:
     if saving.resent < 0:
-        dearer = f" (dearer by {-saving.resent_percent} %)" if saving.resent_percent else ""  # of nothing there is no percentage
+        dearer = f" (dearer by {-saving.resent_percent} %)" if saving.resent_percent else ""  # there is no percentage of zero
         return f"{-saving.resent:,} more than {other}{dearer}"
     return f"{saving.resent:,} less than {other} ({saving.resent_percent} %)"

@@ -1,38 +1,34 @@
-"""What is remembered of executions, calls and searches, as plain values: sizes and findings, never content."""
+"""Token records of executions, calls and searches, as plain values: sizes and findings, never content."""
 
-from gristmill.model import Effect, Status
-from gristmill.values import dataclass
+from msgspec import Struct
+
+from gristmill.model import LOCAL, Status
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallRecord:
-    """One tool call of an execution. ``position`` is its place among them; ``parent`` is the record that caused it."""
+class SpentCall(Struct, frozen=True, kw_only=True):
+    """One tool call of an execution. ``position`` is its place among the calls."""
 
     execution: str
     position: int
     tool: str
     server: str
     session: str | None = None
-    caller: str = "local"
-    parent: str | None = None
+    caller: str = LOCAL
     at: float = 0.0
     ms: float = 0.0
     status: str = "ok"
-    decision: Effect = "allow"
-    rule: str | None = None
     argument_tokens: int = 0
     argument_bytes: int = 0
     result_tokens: int = 0
     result_bytes: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExecutionRecord:
+class SpentExecution(Struct, frozen=True, kw_only=True):
     """One execution: what the model wrote (``code_tokens``) and what it got back (``returned_tokens``)."""
 
     execution: str
     session: str | None = None
-    caller: str = "local"
+    caller: str = LOCAL
     parent: str | None = None
     at: float = 0.0
     ms: float = 0.0
@@ -43,12 +39,11 @@ class ExecutionRecord:
     returned_bytes: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchRecord:
-    """One search for tools. One that code made itself (``in_code``) is read by code: it costs the model nothing."""
+class SpentSearch(Struct, frozen=True, kw_only=True):
+    """One search for tools. The answer of a search made by code (``in_code``) is read by code, so it costs the model nothing."""
 
     session: str | None = None
-    caller: str = "local"
+    caller: str = LOCAL
     at: float = 0.0
     query: str = ""
     found: tuple[str, ...] = ()

@@ -1,21 +1,21 @@
-"""Recommendations out of what was recorded: tools worth exposing directly, servers never used, searches that missed."""
+"""Derives advice from what was recorded: tools worth exposing directly, servers never used, searches that missed."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import Literal
 
-from gristmill.ledger.tokens.spent_records import CallRecord, ExecutionRecord, SearchRecord
-from gristmill.values import dataclass
+from msgspec import Struct
 
-OFTEN = 5
-"""Executions that consist of one call of a tool, from which on exposing it is worth a thought."""
+from gristmill.ledger.tokens.spent_records import SpentCall, SpentExecution, SpentSearch
+
+OFTEN_EXECUTIONS = 5
+"""Number of executions that consist of one call of a tool, from which on it is worth considering to expose the tool."""
 SMALL_RESULT_TOKENS = 500
 MOST_MISSES = 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Advice:
-    """One recommendation; ``tokens`` is what following it saves, where that can be said."""
+class Advice(Struct, frozen=True, kw_only=True):
+    """One recommendation; ``tokens`` is what following it saves, where that is known."""
 
     kind: Literal["expose", "unused_server", "missed_search"]
     subject: str
@@ -23,30 +23,29 @@ class Advice:
     tokens: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class History:
-    """What is advised upon. ``definitions`` holds the tokens of every tool by its key (``server.tool``)."""
+class UsageHistory(Struct, frozen=True, kw_only=True):
+    """The usage that advice is based on. ``definitions`` holds the tokens of every tool by its key (``server.tool``)."""
 
-    executions: Sequence[ExecutionRecord] = ()
-    calls: Sequence[CallRecord] = ()
-    searches: Sequence[SearchRecord] = ()
+    executions: Sequence[SpentExecution] = ()
+    calls: Sequence[SpentCall] = ()
+    searches: Sequence[SpentSearch] = ()
     definitions: Mapping[str, int]
 
 
-def advise(history: History) -> tuple[Advice, ...]:
-    """All recommendations, within each kind the largest saving first."""
-    return (*worth_exposing(history), *unused_servers(history), *missed_searches(history))
+def give_advice(history: UsageHistory) -> tuple[Advice, ...]:
+    """Returns all recommendations; within each kind the largest saving comes first."""
+    return (*find_tools_to_expose(history), *find_unused_servers(history), *find_missed_searches(history))
 
 
-def worth_exposing(history: History) -> tuple[Advice, ...]:
-    """Tools that are mostly called alone, often, with small results, where the code around the call costs more than it saves."""
-    alone = _alone(history)
-    found = [_exposing(tool, pairs, history) for tool, pairs in alone.items() if len(pairs) >= OFTEN]
+def find_tools_to_expose(history: UsageHistory) -> tuple[Advice, ...]:
+    """Finds tools that are mostly called alone, often, with small results, where code around a call costs more than it saves."""
+    alone = _find_lone_calls(history)
+    found = [_advise_exposing(tool, pairs, history) for tool, pairs in alone.items() if len(pairs) >= OFTEN_EXECUTIONS]
     return tuple(sorted(filter(None, found), key=lambda advice: -advice.tokens))
 
 
-def unused_servers(history: History) -> tuple[Advice, ...]:
-    """Servers whose tools were never called."""
+def find_unused_servers(history: UsageHistory) -> tuple[Advice, ...]:
+    """Finds servers whose tools were never called."""
     used = {call.server for call in history.calls}
     tokens: dict[str, int] = {}
     for key, cost in history.definitions.items():
@@ -65,18 +64,18 @@ def unused_servers(history: History) -> tuple[Advice, ...]:
     )
 
 
-def missed_searches(history: History) -> tuple[Advice, ...]:
-    """Searches after which no tool that was found was called in the same session; each query once, the most frequent first."""
-    misses: dict[str, list[SearchRecord]] = {}
-    last = _last_calls(history.calls)
+def find_missed_searches(history: UsageHistory) -> tuple[Advice, ...]:
+    """Finds searches after which none of the found tools was called in the same session; each query once, most frequent first."""
+    misses: dict[str, list[SpentSearch]] = {}
+    last = _find_last_calls(history.calls)
     for search in history.searches:
-        if not _was_followed(search, last):
+        if not _was_followed_by_call(search, last):
             misses.setdefault(search.query, []).append(search)
     ordered = sorted(misses.items(), key=lambda item: (-len(item[1]), item[0]))
-    return tuple(_miss(query, searches) for query, searches in ordered[:MOST_MISSES])
+    return tuple(_describe_miss(query, searches) for query, searches in ordered[:MOST_MISSES])
 
 
-def _miss(query: str, searches: Sequence[SearchRecord]) -> Advice:
+def _describe_miss(query: str, searches: Sequence[SpentSearch]) -> Advice:
     found = searches[-1].found
     said = f"found {', '.join(found[:3])}, and none was called" if found else "found nothing"
     times = f" ({len(searches)} times)" if len(searches) > 1 else ""
@@ -88,11 +87,11 @@ def _miss(query: str, searches: Sequence[SearchRecord]) -> Advice:
     )
 
 
-Last = Mapping[tuple[str, str, str | None], float]
-"""When a caller last called a tool, in any session (None) and in each."""
+LastCalls = Mapping[tuple[str, str, str | None], float]
+"""When a caller last called a tool: in any session (None), and in each session."""
 
 
-def _last_calls(calls: Iterable[CallRecord]) -> Last:
+def _find_last_calls(calls: Iterable[SpentCall]) -> LastCalls:
     last: dict[tuple[str, str, str | None], float] = {}
     for call in calls:
         for session in {None, call.session}:
@@ -101,20 +100,20 @@ def _last_calls(calls: Iterable[CallRecord]) -> Last:
     return last
 
 
-def _was_followed(search: SearchRecord, last: Last) -> bool:
-    # Without a session callers cannot be told apart by it, so any later call of the same caller counts.
+def _was_followed_by_call(search: SpentSearch, last: LastCalls) -> bool:
+    # A search without a session cannot be matched by session, so any later call of the same caller counts.
     return any(last.get((search.caller, tool, search.session), -1.0) >= search.at for tool in search.found)
 
 
-Pair = tuple[ExecutionRecord, CallRecord]
+LoneCall = tuple[SpentExecution, SpentCall]
 
 
-def _alone(history: History) -> dict[str, list[Pair]]:
-    """Executions of exactly one call, by its tool."""
-    by_execution: dict[str, list[CallRecord]] = {}
+def _find_lone_calls(history: UsageHistory) -> dict[str, list[LoneCall]]:
+    """Groups the executions of exactly one call by the tool that was called."""
+    by_execution: dict[str, list[SpentCall]] = {}
     for call in history.calls:
         by_execution.setdefault(call.execution, []).append(call)
-    alone: dict[str, list[Pair]] = {}
+    alone: dict[str, list[LoneCall]] = {}
     for execution in history.executions:
         calls = by_execution.get(execution.execution, [])
         if len(calls) == 1:
@@ -122,7 +121,7 @@ def _alone(history: History) -> dict[str, list[Pair]]:
     return alone
 
 
-def _exposing(tool: str, pairs: Sequence[Pair], history: History) -> Advice | None:
+def _advise_exposing(tool: str, pairs: Sequence[LoneCall], history: UsageHistory) -> Advice | None:
     executions = {call.execution for call in history.calls if call.tool == tool}
     result = int(median(call.result_tokens for _, call in pairs))
     saved = sum(

@@ -1,32 +1,32 @@
-"""Arguments are checked before a call leaves: the answer says which field, what was given, and what was probably meant."""
+"""Checks arguments before a call leaves: an error says which field, what was given, and what was probably meant."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
-from gristmill.catalog.types.schema_checker import Checker
+from msgspec import Struct
+from msgspec.structs import replace
+
+from gristmill.catalog.types.schema_checker import SchemaChecker
 from gristmill.errors import CallRefused, UnknownTool
 from gristmill.model import Handler, Json, ToolCall, ToolResult
 from gristmill.runtime.calls.proper_names import Find
-from gristmill.values import dataclass
 
 
-def _same(value: Json) -> Json:
+def _return_unchanged(value: Json) -> Json:
     return value
 
 
-@dataclass(frozen=True, slots=True)
-class CheckArguments:
-    """A layer that holds arguments against the tool's schema; validators are compiled once per definition."""
+class CheckArguments(Struct, frozen=True):
+    """A layer that checks arguments against the tool's schema; validators are compiled once per definition."""
 
     find: Find
-    checker: Checker
-    reveal: Callable[[Json], Json] = _same
-    """Masks among the arguments become what they stand for, since that is what the schema speaks of."""
-    refers: Callable[[ToolCall], bool] = lambda _call: False
-    """Whether results that are only planned are among the arguments: the schema can be asked once they exist."""
+    checker: SchemaChecker
+    unmask_value: Callable[[Json], Json] = _return_unchanged
+    """Replaces masks among the arguments by the values they stand for, because the schema describes those."""
+    refers_to_planned: Callable[[ToolCall], bool] = lambda _call: False
+    """Tells whether planned results are among the arguments: the schema can be checked only once they exist."""
 
     async def __call__(self, call: ToolCall, proceed: Handler) -> ToolResult:
-        """Pass the call on under the tool's own name, or refuse it.
+        """Passes the call on under the tool's own name, or refuses it.
 
         Raises:
             CallRefused: the arguments do not fit the schema.
@@ -34,10 +34,10 @@ class CheckArguments:
         try:
             tool = self.find(call.tool)
         except UnknownTool:
-            # Not listed yet, perhaps: the server is connected by this very call, and knows better.
+            # The tool may not be listed yet: this call connects its server, and the server decides.
             return await proceed(call)
-        if self.refers(call):
+        if self.refers_to_planned(call):
             return await proceed(call if call.tool == tool.key else replace(call, tool=tool.key))
-        if problems := self.checker.arguments(tool, self.reveal(call.arguments)):
+        if problems := self.checker.check_arguments(tool, self.unmask_value(call.arguments)):
             raise CallRefused(f"{tool.key}: {'; '.join(map(str, problems))}", rule="call.arguments")
         return await proceed(call if call.tool == tool.key else replace(call, tool=tool.key))

@@ -1,57 +1,69 @@
-"""May this call leave? Rules and people decide; what has to wait for a person goes into the plan, and the program goes on."""
+"""Decides by rules and approvals whether a call may leave; a call that needs a person is planned, and the program goes on."""
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Awaitable, Callable
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gristmill.errors import CallRefused, UnknownTool
 from gristmill.model import Decision, Handler, Tool, ToolCall, ToolResult
 from gristmill.runtime.calls.proper_names import Find
-from gristmill.runtime.execution.execution_state import Run
-from gristmill.values import dataclass
+from gristmill.runtime.execution.execution_state import ExecutionState
 
-DecideCall = Callable[[ToolCall, Tool | None], Decision]
+DecideByRules = Callable[[ToolCall, Tool | None], Decision]
+ConfirmDefinition = Callable[[str, str], Awaitable[None]]
+"""Connects to the server of a key; raises when its definition is not the one with that hash."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decide:
-    """A layer. Once a call waits, no later write leaves either: writes happen in the program's order or not at all."""
+async def _confirm_nothing(_key: str, _hash: str) -> None:
+    """Confirms every definition: for runs without servers."""
 
-    run: Run
+
+class DecideCall(Struct, frozen=True):
+    """A layer that decides. Once a call waits, no later write leaves: writes happen in the program's order or not at all."""
+
+    run: ExecutionState
     find: Find
-    decide: DecideCall
+    decide: DecideByRules
     refuse: Callable[[ToolCall, Decision], CallRefused]
-    definition: Callable[[str], str] = lambda _key: ""
-    """What is behind a key now, by hash: a decision holds for the tool that the person saw."""
+    hash_definition: Callable[[str], str] = lambda _key: ""
+    """Returns the hash of the definition that a key has now: an approval holds only for the tool that the person saw."""
+    is_listed: Callable[[str], bool] = lambda _key: True
+    """Whether the definition comes from its server in this process: nothing is allowed because of a remembered one."""
+    confirm: ConfirmDefinition = _confirm_nothing
 
     async def __call__(self, call: ToolCall, proceed: Handler) -> ToolResult:
-        """Pass the call on, plan it, or refuse it.
+        """Passes the call on, plans it, or refuses it.
 
         Raises:
-            CallRefused: a rule or an approver said no.
+            CallRefused: a rule forbids it, an approver said no, or the definition changed on the way.
+            UpstreamUnavailable: the definition is remembered from an earlier process, and its server cannot confirm it.
         """
-        run, tool = self.run, self._tool(call.tool)
-        revealed = run.reveal(call.arguments)
+        run, tool = self.run, self._find_tool(call.tool)
+        revealed = run.unmask_value(call.arguments)
         decision = self.decide(call if revealed is call.arguments else replace(call, arguments=revealed), tool)
         run.decisions[call.id], run.names[call.id] = decision, call.tool
         if decision.effect == "deny":
             raise self.refuse(call, decision)
-        before, grant = run.before(call), run.grant(call, self.definition(call.tool)) if run.grants else None
+        definition = run.definitions[call.id] = self.hash_definition(call.tool)
+        before, grant = run.find_recorded(call), run.find_grant(call, definition) if run.grants else None
         if before is not None and before.state == "done":
             return await proceed(call)
+        if not self.is_listed(call.tool):
+            await self.confirm(call.tool, definition)
         if grant is not None and not grant.allowed:
             raise CallRefused(f"{call.tool}: the approver said no; do not try it again", rule=f"approval {grant.approval}")
         lost = before is not None and before.state == "sent" and not decision.read_only
-        # An approval is used up by sending: whether to risk doing it twice is a new question.
+        # Sending uses an approval up: whether to risk making a lost write twice is a new question.
         asks = (decision.effect == "ask" and grant is None) or (lost and not (grant is not None and grant.call.was_lost))
-        if asks or ((run.planned or run.dry_run) and (not decision.read_only or run.refers(call))):
-            definition = self.definition(call.tool)
-            number = run.plan(call, decision, needs_approval=asks, was_lost=lost, definition=definition)
+        if asks or ((run.planned or run.dry_run) and (not decision.read_only or run.refers_to_planned(call))):
+            number = run.plan_call(call, decision, needs_approval=asks, was_lost=lost, definition=definition)
             return ToolResult(value=None, planned=number)
         if grant is not None:
             run.decisions[call.id] = replace(decision, rule=f"{decision.rule}, approval {grant.approval}")
         return await proceed(call)
 
-    def _tool(self, key: str) -> Tool | None:
+    def _find_tool(self, key: str) -> Tool | None:
         try:
             return self.find(key)
         except UnknownTool:

@@ -1,45 +1,66 @@
-"""A call gets its proper names: models write ``crm.get_user(5)``, the server calls it ``get-user`` and the 5 ``number``."""
+"""Gives a call its proper names: models write ``crm.get_user(5)``, the server calls it ``get-user`` and the 5 ``number``."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from gristmill.catalog.catalog import NAME_CHARACTERS
 from gristmill.errors import ToolFailed, UnknownTool
 from gristmill.model import Handler, Tool, ToolCall, ToolResult
-from gristmill.values import dataclass
 
 Find = Callable[[str], Tool]
-"""A tool by its key; raises ``UnknownTool``."""
+"""Returns a tool by its key; raises ``UnknownTool``."""
+MOST_HINTS = 20
+"""How many unknown names of one execution are compared with all that exist: each comparison keeps every other caller waiting."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProperNames:
+class _HintsGiven(Struct):
+    count: int = 0
+
+
+class UseProperNames(Struct, frozen=True):
     """A layer that spells the tool as its server does, and names positional arguments in the order of the schema."""
 
     find: Find
-    listed: Callable[[str], Awaitable[None]]
-    """Returns when the server of a key has been listed, or could not be."""
+    wait_until_listed: Callable[[str], Awaitable[None]]
+    """Waits until the server of a key has been listed, or could not be."""
+    is_known: Callable[[str], bool]
+    """Returns whether there is a tool of that key, without looking for near names."""
+    is_listed: Callable[[str], bool] = lambda _key: True
+    """Whether a definition comes from its server in this process: a remembered one may be out of date."""
+    hints: _HintsGiven = field(default_factory=_HintsGiven)
 
     async def __call__(self, call: ToolCall, proceed: Handler) -> ToolResult:
-        """Pass the call on with every name as the server knows it.
+        """Passes the call on with every name as the server knows it.
 
         Raises:
             UnknownTool: no server has such a tool.
-            UpstreamUnavailable: its server could not be asked what it has.
-            ToolFailed: more arguments than the tool has, or one given twice.
+            UpstreamUnavailable: its server could not be asked for its tools.
+            ToolFailed: there are more arguments than the tool has, or one was given twice.
         """
-        try:
-            tool = self.find(call.tool)
-        except UnknownTool:
-            # Nobody can be asked about a tool that is not known: its server, connected by this very call, is asked first.
-            await self.listed(call.tool)
+        if not self.is_known(call.tool):
+            # An approver cannot judge an unknown tool, so its server, which this call connects, is listed first.
+            await self.wait_until_listed(call.tool)
+            self._limit_hints(call.tool)
+        tool = self.find(call.tool)
+        if not self.is_listed(tool.key):
+            await self.wait_until_listed(tool.key)
             tool = self.find(call.tool)
         if tool.key != call.tool:
             call = replace(call, tool=tool.key)
-        return await proceed(_named(call, tool) if call.positional else call)
+        return await proceed(_name_arguments(call, tool) if call.positional else call)
+
+    def _limit_hints(self, key: str) -> None:
+        if self.is_known(key):
+            return
+        self.hints.count += 1
+        if self.hints.count > MOST_HINTS:
+            raise UnknownTool(f"there is no tool {key[:NAME_CHARACTERS]!r}; search_tools finds those there are")
 
 
-def _named(call: ToolCall, tool: Tool) -> ToolCall:
-    names = _order(tool.input_schema)
+def _name_arguments(call: ToolCall, tool: Tool) -> ToolCall:
+    names = _order_parameters(tool.input_schema)
     if len(call.positional) > len(names):
         raise ToolFailed(f"{call.tool} takes at most {len(names)} arguments ({', '.join(names)}), not {len(call.positional)}")
     given = dict(zip(names, call.positional, strict=False))
@@ -48,8 +69,8 @@ def _named(call: ToolCall, tool: Tool) -> ToolCall:
     return replace(call, arguments={**given, **call.arguments}, positional=())
 
 
-def _order(schema: Mapping[str, object]) -> list[str]:
-    """Required parameters first, as in the typed modules, each group in the order of the schema."""
+def _order_parameters(schema: Mapping[str, object]) -> list[str]:
+    """Returns the parameter names: required ones first, as in the typed modules, each group in the order of the schema."""
     properties, required = schema.get("properties"), schema.get("required")
     names = [str(name) for name in properties] if isinstance(properties, Mapping) else []  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
     needed = {str(name) for name in required} if isinstance(required, Sequence) else set[str]()  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]

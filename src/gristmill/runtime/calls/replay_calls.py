@@ -1,74 +1,74 @@
-"""Calls that were made before are answered from the journal; new ones are written down, writes before they leave."""
+"""Answers calls that were made before from the journal; new calls are recorded there, writes before they leave."""
 
 from collections.abc import Callable
 
+from msgspec import Struct
+
 from gristmill.errors import LimitExceeded, NotFound, Refused, ToolFailed
-from gristmill.ledger.journal import Entry, Journal
+from gristmill.ledger.journal import Journal, JournalEntry
 from gristmill.model import Handler, ToolCall, ToolResult
-from gristmill.runtime.execution.execution_state import Run
-from gristmill.values import dataclass
+from gristmill.runtime.execution.execution_state import ExecutionState
 
 
-@dataclass(frozen=True, slots=True)
-class Replay:
-    """A layer."""
+class ReplayCalls(Struct, frozen=True):
+    """A layer that replays the calls of an earlier run, and records new ones."""
 
-    run: Run
+    run: ExecutionState
     journal: Journal
-    note: Callable[[Run, str], None]
-    """Keeps what is needed to take the run up again."""
+    note: Callable[[ExecutionState, str], None]
+    """Stores what is needed to resume the run."""
     local: frozenset[str] = frozenset()
-    """Servers whose tools are functions of this very process."""
+    """Servers whose tools are functions of this process."""
 
     async def __call__(self, call: ToolCall, proceed: Handler) -> ToolResult:
-        """Answer from the journal, or pass on and write down what came of it.
+        """Answers from the journal, or passes the call on and records its result.
 
         Raises:
-            StoreUnavailable: a write could not be written down first, so it did not leave.
+            StoreUnavailable: a write could not be recorded first, so it did not leave.
         """
-        run, key = self.run, self.run.key(call)
-        before = run.before(call)
+        run, key = self.run, self.run.find_key(call)
+        before = run.find_recorded(call)
         if before is not None and before.state == "done":
             run.answered.add(key)
-            run.finished(call, before.value)
+            run.remember_result(call, before.value)
             return ToolResult(value=before.value)
-        reads = run.reads(call)
+        reads = run.is_read_only(call)
         if run.planned and reads:
-            return await proceed(call)  # what it sees now is not what the approved run will see
-        entry = Entry(
+            return await proceed(call)  # not recorded: the approved run may read something else
+        entry = JournalEntry(
             root=run.root, hash=key.hash, occurrence=key.occurrence, tool=call.tool, reads=reads,
-            arguments=run.shown(call), attempt=before.attempt if before else 0,
-            announced=not reads and self._must_wait(call),
+            arguments=run.mask_arguments(call), attempt=before.attempt if before else 0,
+            announced=not reads and self._must_be_stored_first(call),
         )  # fmt: skip
         if not run.noted:
-            # Before the first call of which anything is kept: a run that is killed can be taken up again.
+            # Stored before the first recorded call: a run that is killed can then be resumed.
             run.noted = True
             self.note(run, "running")
         if not reads and not entry.announced:
-            self.journal.sent_soon(entry)
+            self.journal.record_sent_soon(entry)
         if entry.announced:
-            await self.journal.sent(entry)
-        return await self._made(call, entry, proceed)
+            await self.journal.record_sent(entry)
+        return await self._make_call(call, entry, proceed)
 
-    def _must_wait(self, call: ToolCall) -> bool:
-        """Whether a write may leave only when it is safely written down.
+    def _must_be_stored_first(self, call: ToolCall) -> bool:
+        """Returns whether a write may leave only after its record is stored.
 
-        A function of this process that nobody had to approve need not: it is written down as it leaves, and only the death of
-        the process in the next moment could take both with it.
+        A function of this process that needed no approval does not wait: its record is written as it leaves, and only the death
+        of the process in the next moment could lose the record, together with the function itself.
         """
         decision = self.run.decisions.get(call.id)
         return call.tool.partition(".")[0] not in self.local or decision is None or decision.effect != "allow"
 
-    async def _made(self, call: ToolCall, entry: Entry, proceed: Handler) -> ToolResult:
+    async def _make_call(self, call: ToolCall, entry: JournalEntry, proceed: Handler) -> ToolResult:
         try:
             result = await proceed(call)
         except (ToolFailed, Refused, NotFound, LimitExceeded):
-            # The tool said no, or the call never left. Any other end leaves it open whether it was done.
-            self.journal.failed(entry)
+            # The tool refused, or the call never left. After any other error it is unknown whether the call was made.
+            self.journal.record_failed(entry)
             raise
         if result.is_error:
-            self.journal.failed(entry)
+            self.journal.record_failed(entry)
         else:
-            self.journal.done(entry, result.value)
-            self.run.finished(call, result.value)
+            self.journal.record_done(entry, result.value)
+            self.run.remember_result(call, result.value)
         return result

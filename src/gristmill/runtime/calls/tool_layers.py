@@ -1,17 +1,15 @@
-"""The layers that go by what is known about tools, as one value."""
+"""The layers that use what is known about tools, as one value."""
 
-from dataclasses import field
+from msgspec import Struct, field
 
 from gristmill.runtime.calls.learn_from_calls import LearnFromCalls
 from gristmill.runtime.calls.save_media import SaveMedia
-from gristmill.runtime.tools.pinning import HoldBack
-from gristmill.values import dataclass
+from gristmill.runtime.tools.pinning import HoldBackChanged
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownTools:
-    """Each where it belongs among the others: before anybody is asked, outside of the masks, next to the servers."""
+class ToolLayers(Struct, frozen=True, kw_only=True):
+    """Three layers: ``hold_back`` runs before people are asked, ``learn`` outside of the masks, ``media`` next to the servers."""
 
-    hold_back: HoldBack | None = None
+    hold_back: HoldBackChanged | None = None
     learn: LearnFromCalls | None = None
     media: SaveMedia = field(default_factory=SaveMedia)

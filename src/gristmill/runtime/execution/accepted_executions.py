@@ -1,53 +1,57 @@
-"""An execution that was accepted before it ran: on record, so that it is not lost with the process."""
+"""Records an execution that is accepted before it runs, so that it is not lost if the process dies."""
 
 import hashlib
 import time
-from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Mapping
+
+from msgspec.structs import replace
 
 from gristmill.errors import Conflict, StoreUnavailable
 from gristmill.ledger.audit.audit_entries import ACCEPTED, INSTANCE, AuditRecord
-from gristmill.model import Execution
-from gristmill.runtime.execution.execution_state import Run
+from gristmill.model import Execution, Json
+from gristmill.runtime.execution.execution_state import ExecutionState
 from gristmill.runtime.rooms import Rooms
 
-Check = Callable[[], Awaitable[None]]
+Check = Callable[[float | None], Awaitable[None]]
+"""Raises where an execution must not be run. Takes the time at which it was last claimed by any process (None: never)."""
 
 
-async def promise(rooms: Rooms, execution: Execution, check: Check | None = None) -> None:
-    """Keep what is needed to run ``execution`` later, and say in the audit that it was accepted.
+async def accept_execution(
+    rooms: Rooms, execution: Execution, check: Check | None = None, details: Mapping[str, Json] | None = None
+) -> None:
+    """Stores what is needed to run ``execution`` later, and records in the audit that it was accepted, with ``details``.
 
-    ``check`` raises where it must not be run; of two processes that find nothing against it, one promises it.
+    ``check`` raises where it must not be run; if two processes pass the check at the same time, one of them promises it.
 
     Raises:
-        NotFound: it is to resume something of which nothing is kept.
+        NotFound: it resumes an execution of which no record is kept.
         Conflict: another process has just promised it.
-        StoreUnavailable: it cannot be kept.
+        StoreUnavailable: it cannot be stored.
     """
-    execution, root = await rooms.desk.revive(execution)
+    execution, root = await rooms.intake.resolve_resume(execution)
     created = None
     if check is not None:
-        created = await rooms.desk.journal.created(execution.id)
-        await check()
-    if not await rooms.desk.claim(Run(execution=execution, root=root), ACCEPTED, created):
+        created = await rooms.intake.journal.read_created(execution.id)
+        await check(created)
+    if not await rooms.intake.claim_run(ExecutionState(execution=execution, root=root), ACCEPTED, created):
         raise Conflict(f"another process has just begun this, as {execution.id}; see GET /executions/{execution.id}")
     accepted = AuditRecord(
         kind="execution",
         id=f"{execution.id}/{ACCEPTED}",
         parent=execution.id,
         time=time.time(),
-        tenant=execution.tenant,
+        tenant=execution.identity.tenant,
         session=execution.session,
-        caller=execution.caller,
-        # Nothing is masked before it runs: the program itself waits, sealed, in the journal.
+        caller=execution.identity.caller,
+        # Nothing is masked before it runs: the program itself waits in the journal, sealed.
         code_hash=hashlib.sha256(execution.code.encode("utf-8", "surrogatepass")).hexdigest(),
         status=ACCEPTED,
-        details={INSTANCE: rooms.instances.id},
+        details={**(details or {}), INSTANCE: rooms.serving_processes.id},
     )
     rooms.recorder.audit.record(accepted)
     try:
         await rooms.recorder.audit.flush()
     except StoreUnavailable as error:
-        # The record is written once the store is back: it must not look like a promise that was given, and broken.
+        # The record will be written once the store is back: it must not look like a promise that was given and then broken.
         rooms.recorder.audit.record(replace(accepted, id=execution.id, parent=None, status=error.code, details={}))
         raise

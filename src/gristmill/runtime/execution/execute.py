@@ -3,161 +3,202 @@
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import replace as replace_outcome
 from functools import partial
 from typing import Literal
 
-from gristmill.errors import Busy, Refused
-from gristmill.events import Emit, ignore
-from gristmill.guard.mask.masked_events import MaskedEmit
-from gristmill.model import LOCAL, Execution, Outcome, Plan, Replay, Report
-from gristmill.runtime.execution.direct_call import OneCall
-from gristmill.runtime.execution.execution_state import Run
-from gristmill.runtime.execution.present_report import Presented
-from gristmill.runtime.recording.recorder import ExecutionRecord
-from gristmill.runtime.rooms import Rooms
-from gristmill.sandbox.base import Job, Sandbox
-from gristmill.values import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
 
-ROUNDS = 20
-"""How often one execution may come back with new questions before it has to wait for good."""
+from gristmill.errors import Busy, Refused
+from gristmill.events import Emit, ignore_event
+from gristmill.guard.mask.masked_events import MaskedEmit
+from gristmill.model import LOCAL, Execution, Handler, Outcome, Plan, Replay, Report
+from gristmill.runtime.calls.recorded_names import name_events, name_tools_called
+from gristmill.runtime.execution.direct_call import DirectCall
+from gristmill.runtime.execution.execution_state import ExecutionState
+from gristmill.runtime.execution.present_report import PresentedReport
+from gristmill.runtime.execution.repair_code import describe_repair, explain_code, repair_code, unwrap_code
+from gristmill.runtime.recording.recorder import ExecutionRecorder
+from gristmill.runtime.rooms import Rooms
+from gristmill.sandbox.base import CallGate, NotBegun, SandboxJob
+from gristmill.sandbox.pool.kept_interpreters import LentInterpreter
+
+DISK_LIMITS = frozenset({"workspace_mb", "workspace_files"})
+MOST_ROUNDS = 20
+"""How often one execution may ask for approval before its outcome is ``awaiting_approval``."""
 
 APPROVER = "approver"
-"""Who decides in the embedding application, as the record calls it."""
+"""The name, in records, of the person who decides in the embedding application."""
 
 Approve = Callable[[Plan], Awaitable[Literal["all", "none"] | Sequence[int]]]
-"""Shows a plan to whoever may decide; answers with the numbers of the calls that may be made."""
+"""Shows a plan to a person who may decide, and returns the numbers of the calls that may be made."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Way:
-    """Who listens, who decides and who writes down while an execution goes through its passes."""
+class _Listeners(Struct, frozen=True):
+    """Who receives events, who decides about plans, and who records, while an execution is run once or several times."""
 
     emit: Emit
     approve: Approve | None
-    record: ExecutionRecord
-    one: OneCall | None = None
+    record: ExecutionRecorder
+    direct: DirectCall | None = None
 
 
 async def execute(
-    rooms: Rooms, execution: Execution, emit: Emit, approve: Approve | None = None, *, one: OneCall | None = None
+    rooms: Rooms, execution: Execution, emit: Emit, approve: Approve | None = None, *, direct: DirectCall | None = None
 ) -> Outcome:
-    """Check, run, ask, mask, shape, record, return. With ``one`` that call is made as it is, instead of the code.
+    """Executes: check, run, ask, mask, shape, record, return. With ``direct`` that call is made, instead of running the code.
 
     Raises:
-        NotFound: it is to resume something of which nothing is kept.
+        NotFound: it resumes an execution of which no record is kept.
+        Conflict: it resumes an execution that was recorded without its context, and does not bring the code.
         SandboxError: the sandbox, not the code, failed.
-        StoreUnavailable: what must be kept cannot be.
+        StoreUnavailable: the store cannot be written.
     """
-    run = Run(execution=execution, root=execution.id)
-    with rooms.recorder.execution(run) as record:
-        advice, plan = (), None
+    run = ExecutionState(execution=execution, root=execution.id)
+    with rooms.recorder.open_execution(run) as record, rooms.broker.clean_errors.clean_raised():
+        advice, repaired, plan = (), (), None
         try:
-            run = record.run = await rooms.desk.take_in(execution)
-            advice = () if one else rooms.checks(run)
-            run, report, plan = await _until_decided(rooms, run, _Way(emit, approve, record, one))
+            run = record.run = await rooms.intake.begin_run(execution)
+            repaired = () if direct else unwrap_code(run)
+            advice = () if direct else rooms.check_code(run)
+            listeners = _Listeners(emit, approve, record, direct)
+            run, report, plan = await _run_until_decided(rooms, run, listeners)
+            if report.error_type and direct is None and (steps := repair_code(run, report)):
+                repaired, advice = (*repaired, *steps), rooms.check_code(run)
+                run, report, plan = await _run_until_decided(rooms, run, listeners)
+            advice = (*advice, *explain_code(run, report)) if report.error_type else advice
         except Refused as refusal:
             report = Report(status="refused", error=refusal.message, error_type=refusal.code, isolation=rooms.pool.isolation)
-        shown = await rooms.present(run, report)
-        return await record.finish(run, _outcome(run, shown, plan, advice))
+        shown = await rooms.presenter(run, report)
+        outcome = _build_outcome(run, shown, plan, (*describe_repair(repaired), *advice))
+        return await record.finish(run, replace_outcome(outcome, repaired=repaired) if repaired else outcome)
 
 
-async def _until_decided(rooms: Rooms, run: Run, way: _Way) -> tuple[Run, Report, Plan | None]:
-    """Run; when calls have to wait for approval, ask, and run again with the answer."""
-    report, rounds = await _run(rooms, run, way), 0
-    while run.waits:
-        await rooms.differences(run, way.record)
+async def _run_until_decided(
+    rooms: Rooms, run: ExecutionState, listeners: _Listeners
+) -> tuple[ExecutionState, Report, Plan | None]:
+    """Runs the program; when calls need approval, asks, and runs it again with the answer."""
+    report, rounds = await _run_once(rooms, run, listeners), 0
+    while run.waits_for_approval:
+        await rooms.plan_differences(run, listeners.record)
         try:
-            plan, rounds = await rooms.desk.ask(run, report), rounds + 1
+            plan, rounds = await rooms.intake.ask_approval(run, report), rounds + 1
         except Busy as busy:
-            return run, _not_asked(report, busy), None
-        if way.approve is None or rounds == ROUNDS or not await _decided(rooms, plan, way.approve, run.execution.caller):
+            return run, _end_without_asking(report, busy), None
+        if (
+            listeners.approve is None
+            or rounds == MOST_ROUNDS
+            or not await _ask_approver(rooms, plan, listeners.approve, run.execution.identity.caller)
+        ):
             return run, replace(report, status="awaiting_approval"), plan
-        run = way.record.run = await rooms.desk.again(run)
-        report = await _run(rooms, run, way)
-    return run, report, rooms.desk.dry_plan(run, report)
+        run = listeners.record.run = await rooms.intake.prepare_next_pass(run)
+        report = await _run_once(rooms, run, listeners)
+    return run, report, rooms.intake.build_dry_plan(run, report)
 
 
-def _not_asked(report: Report, busy: Busy) -> Report:
-    """The end of a run that may not ask now; what it worked out rests on calls that were not made."""
+def _end_without_asking(report: Report, busy: Busy) -> Report:
+    """Returns the report of a run that may not ask now; its result is dropped, because it rests on calls that were not made."""
     return replace(report, status="limited", result=None, error=busy.message, error_type="LimitExceeded", limit=busy.limit)
 
 
-def _approver(caller: str) -> str:
+def _name_approver(caller: str) -> str:
     return APPROVER if caller == LOCAL else f"{APPROVER} at the client of {caller}"
 
 
-async def _decided(rooms: Rooms, plan: Plan, approve: Approve, caller: str) -> bool:
-    """Ask; false when nobody answered in time. Who decided by another way meanwhile was first, and that counts."""
+async def _ask_approver(rooms: Rooms, plan: Plan, approve: Approve, caller: str) -> bool:
+    """Asks the approver; returns false if no answer came in time. A decision made elsewhere in the meantime counts instead."""
     try:
-        async with asyncio.timeout(rooms.desk.policy.approval_seconds):
+        async with asyncio.timeout(rooms.intake.policy.approval_seconds):
             answer = await approve(plan)
-        await rooms.desk.approvals.decide(plan.id, answer, by=_approver(caller))
+        await rooms.intake.approvals.decide(plan.id, answer, by=_name_approver(caller))
     except TimeoutError:
         return False
     except Refused as refusal:
         if refusal.rule != "approval.once":
             raise
-        return (await rooms.desk.approvals.get(plan.id)).standing != "expired"
+        return (await rooms.intake.approvals.get(plan.id)).standing != "expired"
     return True
 
 
-async def _run(rooms: Rooms, run: Run, way: _Way) -> Report:
+async def _run_once(rooms: Rooms, run: ExecutionState, listeners: _Listeners) -> Report:
+    """Runs the program, or makes the direct call, once. Tools have the names of the catalogue in what comes back."""
+    name_tool = rooms.recorder.name_tool
+    report = await _run_or_call(rooms, run, listeners, name_events(listeners.emit, name_tool))
+    return replace(report, tools_called=name_tools_called(report.tools_called, name_tool)) if report.tools_called else report
+
+
+async def _run_or_call(rooms: Rooms, run: ExecutionState, listeners: _Listeners, emit: Emit) -> Report:
     execution = run.execution
-    if way.one is not None:
-        handler = rooms.broker.handler(run, way.record)
-        report = await way.one.make(execution, handler, way.emit, partial(_save, rooms, run))
+    if listeners.direct is not None:
+        handler = rooms.broker.handler(run, listeners.record)
+        report = await listeners.direct.make_call(execution, handler, emit, partial(_save_files, rooms, run))
         return replace(report, isolation=rooms.pool.isolation)
-    job = Job(
-        execution=execution.id,
-        code=execution.code,
-        limits=execution.limits,
-        context=execution.context,
-        session=execution.session,
-        caller=execution.caller,
-        tenant=execution.tenant,
-        modules=await rooms.library.modules(),
-    )
-    emit, flush = _heard(rooms, run, way.emit)
-    async with _sandbox(rooms, run) as sandbox:
+    emit, flush = _mask_events(rooms, run, emit)
+    handler = rooms.broker.handler(run, listeners.record)
+    try:
         try:
-            return await sandbox.run(job, rooms.broker.handler(run, way.record), emit)
-        finally:
-            flush()
+            return await _run_in_sandbox(rooms, run, handler, emit)
+        except NotBegun:
+            # Nothing of the program has run: the session's interpreter was broken by an earlier one, and it gets a fresh one.
+            return await _run_in_sandbox(rooms, run, handler, emit)
+    finally:
+        flush()
 
 
-def _heard(rooms: Rooms, run: Run, emit: Emit) -> tuple[Emit, Callable[[], None]]:
-    """Events as whoever listens may see them, and what to do when there are no more."""
-    if emit is ignore or run.redactor is None or not rooms.present.masks:
+async def _run_in_sandbox(rooms: Rooms, run: ExecutionState, handler: Handler, emit: Emit) -> Report:
+    execution, modules = run.execution, await rooms.library.write_modules()
+    async with _open_sandbox(rooms, run) as lent:
+        run.gate, run.loss = CallGate(), run.loss or lent.loss
+        job = SandboxJob(
+            execution=execution.id,
+            code=execution.code,
+            limits=execution.limits,
+            context=execution.context,
+            session=execution.session,
+            identity=execution.identity,
+            modules=modules,
+            gate=run.gate,
+            spent_seconds=lent.spent_seconds,
+        )
+        report = await lent.sandbox.run(job, handler, emit)
+    if run.space is not None and report.limit in DISK_LIMITS:
+        await asyncio.to_thread(rooms.session_stores.trim_workspace, run.space, execution.limits)
+    return report
+
+
+def _mask_events(rooms: Rooms, run: ExecutionState, emit: Emit) -> tuple[Emit, Callable[[], None]]:
+    """Returns an emitter that masks program output in events, and the function that flushes it at the end."""
+    if emit is ignore_event or run.redactor is None or not rooms.presenter.masks:
         return emit, lambda: None
     masked = MaskedEmit(emit, run.redactor)
     return masked, masked.flush
 
 
-async def _save(rooms: Rooms, run: Run, files: Mapping[str, bytes]) -> None:
-    """Files that came with a direct call: there is no sandbox to write them, so they go in by the session's own door."""
-    session = run.execution.session or run.execution.id  # as with results that do not fit: the outcome names it
+async def _save_files(rooms: Rooms, run: ExecutionState, files: Mapping[str, bytes]) -> None:
+    """Saves files that came with a direct call: there is no sandbox to write them, so they go into the session's workspace."""
+    session = run.execution.session or run.execution.id  # as with results that are too long: the outcome names this session
     run.execution = replace(run.execution, session=session)
-    save = await rooms.present.place(run, session)
+    save = await rooms.presenter.place(run, session)
     for path, content in files.items():
         await asyncio.to_thread(save, path, content)
 
 
 @asynccontextmanager
-async def _sandbox(rooms: Rooms, run: Run) -> AsyncGenerator[Sandbox]:
-    """Without a session a fresh sandbox, with one the interpreter that it keeps, as it was before if this was a rehearsal."""
+async def _open_sandbox(rooms: Rooms, run: ExecutionState) -> AsyncGenerator[LentInterpreter]:
+    """Opens a fresh sandbox, or the interpreter that a session keeps; a rehearsal in the latter is undone afterwards."""
     limits = run.execution.limits
     if run.space is None:
         async with rooms.pool.lease(limits) as sandbox:
-            yield sandbox
+            yield LentInterpreter(sandbox=sandbox)
     else:
-        workspace = partial(rooms.keeping.workspaces.of, run.space)
+        workspace = partial(rooms.session_stores.workspaces.make_folder, run.space)
         undo = (lambda: bool(run.planned)) if rooms.may_rehearse(run.space, run.execution.code) else None
-        async with rooms.kept.use(run.space, limits, workspace, undo) as sandbox:
-            yield sandbox
+        async with rooms.interpreters.use(run.space, limits, workspace, undo, share=run.execution.identity.tenant) as lent:
+            yield lent
 
 
-def _outcome(run: Run, shown: Presented, plan: Plan | None, advice: tuple[str, ...]) -> Outcome:
+def _build_outcome(run: ExecutionState, shown: PresentedReport, plan: Plan | None, advice: tuple[str, ...]) -> Outcome:
     execution, report, shaped = run.execution, shown.report, shown.shaped
     return Outcome(
         id=execution.id,
@@ -175,7 +216,7 @@ def _outcome(run: Run, shown: Presented, plan: Plan | None, advice: tuple[str, .
         truncated=shaped.truncated,
         state=report.state,
         session=shown.session,
-        advice=advice,
+        advice=(*advice, *([f"the variables of this session are gone: {run.loss}"] if run.loss else [])),
         left_out=shaped.left_out,
         plan=plan,
         replay=Replay(of=execution.resume, answered=len(run.answered), diverged=run.diverged) if execution.resume else None,

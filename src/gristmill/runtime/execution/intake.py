@@ -1,158 +1,149 @@
-"""Where an execution is taken in: is it new or the continuation of another, what was decided, which masks belong to it."""
+"""Takes an execution in: whether it is new or resumes another, what was decided about it, and which masks belong to it."""
 
-from collections.abc import Awaitable, Callable
-from dataclasses import field, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gristmill.errors import Refused
 from gristmill.guard.mask.redactor import Redactor
 from gristmill.guard.policy.approvals import Approvals
 from gristmill.guard.policy.policy import Policy
-from gristmill.ledger.journal import Journal, RunRecord, nothing_kept
+from gristmill.ledger.journal import Journal, RunRecord, build_not_kept_error
 from gristmill.model import Execution, Plan, Report
-from gristmill.runtime.execution.execution_state import CallKey, Recorded, Run
-from gristmill.runtime.execution.session_redactors import Redactors
-from gristmill.session.session_register import Sessions
+from gristmill.runtime.execution.execution_state import CallKey, ExecutionState, RecordedCall
+from gristmill.runtime.execution.session_redactors import SessionRedactors, name_session_scope
+from gristmill.session.session_register import SessionRegister
 from gristmill.store.base import Store
-from gristmill.values import dataclass
 
-HANDLES = 100_000
-"""Sessions whose handle is remembered; interpreters are kept for far fewer."""
-STOPPED = 500
-"""Characters of why a plan stopped."""
+STOPPED_CHARACTERS = 500
+"""Most characters of the reason why a plan stopped."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
-    """Takes executions in and puts their questions into the inbox."""
+class Intake(Struct, frozen=True, kw_only=True):
+    """Takes executions in, and puts their questions into the inbox."""
 
     store: Store
     journal: Journal
     approvals: Approvals
-    redactors: Redactors
+    redactors: SessionRedactors
     policy: Policy
-    sessions: Sessions
-    ended: Callable[[str], Awaitable[None]]
-    """Drops what is kept of a session here."""
-    _handles: dict[str, str] = field(default_factory=dict[str, str])
+    sessions: SessionRegister
 
-    async def take_in(self, execution: Execution) -> Run:
-        """The run that ``execution`` begins or takes up again.
+    async def begin_run(self, execution: Execution) -> ExecutionState:
+        """Returns the run that ``execution`` begins or resumes.
 
         Raises:
-            NotFound: it is to resume something of which nothing is kept, or another caller's.
-            Refused: it is to resume what belongs to another session, or names another caller's session.
+            NotFound: it resumes an execution of which no record is kept, or another caller's.
+            Refused: it resumes an execution of another session, or names another caller's session.
+            Conflict: it resumes an execution that was recorded without its context, and does not bring the code.
         """
-        execution, root = await self.revive(execution)
-        space = await self._space(execution)
-        redactor = await self._redactor(space, execution, root)
-        run = Run(execution=execution, root=root, space=space, dry_run=self.policy.dry_run, redactor=redactor)
-        return await self.again(run) if root != execution.id else run
+        execution, root = await self.resolve_resume(execution)
+        space = await self._open_space(execution)
+        redactor = await self._load_redactor(space, execution, root)
+        run = ExecutionState(execution=execution, root=root, space=space, dry_run=self.policy.dry_run, redactor=redactor)
+        return await self.prepare_next_pass(run) if root != execution.id else run
 
-    async def revive(self, execution: Execution) -> tuple[Execution, str]:
-        """``execution`` with what it takes over from the one that it resumes, if any, and the first of their chain.
+    async def resolve_resume(self, execution: Execution) -> tuple[Execution, str]:
+        """Returns ``execution`` with what it takes over from the execution that it resumes, if any, and the root of their chain.
 
         Raises:
-            NotFound: nothing is kept of that one, or it is another caller's; a stranger cannot tell which.
-            Refused: it belongs to another session.
+            NotFound: no record of the resumed execution is kept, or it is another caller's; a stranger cannot tell which.
+            Refused: the resumed execution belongs to another session.
+            Conflict: an early version recorded it without its context, and ``execution`` does not bring the code.
         """
         if execution.resume is None:
             return execution, execution.id
         await self.store.flush()
-        return self._revived(execution, await self.journal.find(execution.resume))
+        before = await self.journal.find_run(execution.resume)
+        merged = self._merge_resumed(execution, before)
+        if before.lacks_context and not execution.code:
+            raise await self.journal.build_no_context_error(before)
+        return merged
 
-    async def again(self, run: Run) -> Run:
-        """The same run for another pass: with everything that was called and decided meanwhile."""
+    async def prepare_next_pass(self, run: ExecutionState) -> ExecutionState:
+        """Returns the run for another pass, with everything that was called and decided in the meantime."""
         await self.store.flush()
-        entries = await self.journal.load(run.root)
+        entries = await self.journal.load_calls(run.root)
         recorded = {
-            CallKey(entry.hash, entry.occurrence): Recorded(
+            CallKey(entry.hash, entry.occurrence): RecordedCall(
                 tool=entry.tool, state=entry.state, value=entry.value, attempt=entry.attempt
             )
             for entry in entries
         }
         execution = run.execution
-        grants = await self.approvals.grants(
-            run.root, session=execution.session, caller=execution.caller, tenant=execution.tenant
-        )
-        return run.again(recorded, grants)
+        grants = await self.approvals.grants(run.root, session=execution.session, identity=execution.identity)
+        return run.make_next_pass(recorded, grants)
 
-    async def ask(self, run: Run, report: Report) -> Plan:
-        """Put what waits into the inbox; the run can be resumed from there by anybody who knows its id.
+    async def ask_approval(self, run: ExecutionState, report: Report) -> Plan:
+        """Puts the waiting calls into the inbox; its caller can resume the run from there by its id.
 
         Raises:
-            Busy: people were asked enough by this caller; the run can be resumed later all the same.
+            Busy: this caller has asked too many questions for now; the run can be resumed later all the same.
         """
         execution = run.execution
-        await self.keep(run, "awaiting_approval")
+        await self.store_run(run, "awaiting_approval")
         await self.store.flush()
-        return await self.approvals.open(
-            run.planned, root=run.root, execution=execution.id, session=execution.session, caller=execution.caller,
-            tenant=execution.tenant, seconds=self.policy.approval_seconds, stopped=_stopped(run, report),
-            patience=self.policy.patience,
+        return await self.approvals.submit_plan(
+            run.planned, root=run.root, execution=execution.id, session=execution.session, identity=execution.identity,
+            seconds=self.policy.approval_seconds, stopped=_explain_stop(run, report),
+            patience=self.policy.approval_limits,
         )  # fmt: skip
 
-    def dry_plan(self, run: Run, report: Report) -> Plan | None:
-        """What a dry run would have done; nobody is asked about it."""
+    def build_dry_plan(self, run: ExecutionState, report: Report) -> Plan | None:
+        """Returns the plan of what a dry run would have done; it needs no approval."""
         if not run.planned:
             return None
-        return Plan(id="", execution=run.execution.id, calls=tuple(run.planned), expires=0.0, stopped=_stopped(run, report))
+        return Plan(id="", execution=run.execution.id, calls=tuple(run.planned), expires=0.0, stopped=_explain_stop(run, report))
 
-    def note(self, run: Run, status: str) -> None:
-        """Keep what is needed to take this run up again."""
-        self.journal.began(_record(run, status))
+    def note_run(self, run: ExecutionState, status: str) -> None:
+        """Stores what is needed to resume this run, without waiting for the store."""
+        self.journal.note_run(_build_run_record(run, status))
 
-    async def keep(self, run: Run, status: str) -> None:
-        """As ``note``; when this returns it is kept.
-
-        Raises:
-            StoreUnavailable: it is not.
-        """
-        await self.journal.keep(_record(run, status))
-
-    async def claim(self, run: Run, status: str, created: float | None) -> bool:
-        """As ``keep``, unless somebody else has noted it since it was ``created``.
+    async def store_run(self, run: ExecutionState, status: str) -> None:
+        """Stores what is needed to resume this run; when this returns, it is in the store.
 
         Raises:
-            StoreUnavailable: it is not kept.
+            StoreUnavailable: it could not be stored.
         """
-        return await self.journal.claim(_record(run, status), created)
+        await self.journal.store_run(_build_run_record(run, status))
 
-    def _revived(self, execution: Execution, before: RunRecord) -> tuple[Execution, str]:
-        if (before.tenant, before.caller) != (execution.tenant, execution.caller):
-            raise nothing_kept(before.id)
+    async def claim_run(self, run: ExecutionState, status: str, created: float | None) -> bool:
+        """Stores what is needed to resume this run, unless another process has done so since ``created``; returns whether it did.
+
+        Raises:
+            StoreUnavailable: it could not be stored.
+        """
+        return await self.journal.claim_run(_build_run_record(run, status), created)
+
+    def _merge_resumed(self, execution: Execution, before: RunRecord) -> tuple[Execution, str]:
+        if before.owner != execution.identity:
+            raise build_not_kept_error(before.id)
         if execution.session not in (None, before.session):
             raise Refused(f"execution {before.id} belongs to another session", rule="resume.owner")
         code, context = execution.code or before.code, execution.context or before.context
         return replace(execution, session=before.session, code=code, context=context), before.root
 
-    async def _space(self, execution: Execution) -> str | None:
+    async def _open_space(self, execution: Execution) -> str | None:
         if execution.session is None:
             return None
-        session = await self.sessions.open(execution.session, execution.tenant, execution.caller)
-        if self._handles.setdefault(session.key, session.handle) != session.handle:
-            # Deleted or expired meanwhile, maybe in another process: nothing of it may live on under its name.
-            await self.ended(session.key)
-            self._handles[session.key] = session.handle
-        if len(self._handles) > HANDLES:
-            self._handles.pop(next(iter(self._handles)))
-        return session.key
+        # The key names the generation: nothing of an earlier session of that name, ended maybe elsewhere, is found under it.
+        return (await self.sessions.open(execution.session, identity=execution.identity)).key
 
-    async def _redactor(self, space: str | None, execution: Execution, root: str) -> Redactor:
-        scope = f"session {space}" if space is not None else f"run {root}"
-        return await self.redactors.of(scope, is_new=space is None and root == execution.id)
+    async def _load_redactor(self, space: str | None, execution: Execution, root: str) -> Redactor:
+        scope = name_session_scope(space) if space is not None else f"run {root}"
+        return await self.redactors.get_redactor(scope, is_new=space is None and root == execution.id)
 
 
-def _record(run: Run, status: str) -> RunRecord:
+def _build_run_record(run: ExecutionState, status: str) -> RunRecord:
     execution = run.execution
     return RunRecord(
-        id=execution.id, root=run.root, session=execution.session, caller=execution.caller, tenant=execution.tenant,
-        code=execution.code, status=status, context=execution.context,
+        id=execution.id, root=run.root, session=execution.session, owner=execution.identity, code=execution.code,
+        status=status, context=execution.context,
     )  # fmt: skip
 
 
-def _stopped(run: Run, report: Report) -> str | None:
-    """Why the plan ends before the program does."""
+def _explain_stop(run: ExecutionState, report: Report) -> str | None:
+    """Returns why the plan ends before the program does, or None if it does not."""
     if report.status == "ok":
         return None
     lines = (report.error or report.limit or report.status).strip().splitlines() or [report.status]
-    return str(run.show(lines[-1]))[:STOPPED]
+    return str(run.mask_value(lines[-1]))[:STOPPED_CHARACTERS]

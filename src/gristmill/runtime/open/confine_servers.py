@@ -1,19 +1,18 @@
-"""Where the servers' room meets the sandbox's: a server that is to be confined gets its launcher from here."""
+"""Connects the servers' room with the sandbox's: a server that is to be confined gets its launcher from here."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from gristmill.upstream.surroundings import Confine, Launcher, Walls
+from gristmill.sandbox.confine.confine_server import Confinement, open_launcher
+from gristmill.upstream.surroundings import Confine, ConfiningLauncher, ProgramConfinement
 
 
-def confine_from(*hidden: Path) -> Confine:
-    """Puts walls around servers that never open the folders in ``hidden``."""
+def build_confine(*hidden: Path) -> Confine:
+    """Returns what confines servers; none of them can open the folders in ``hidden``."""
 
     @contextmanager
-    def confine(walls: Walls) -> Generator[Launcher]:
-        from gristmill.sandbox.confine.confine_server import Confinement, launcher  # whoever confines no server does not load it
-
+    def confine(walls: ProgramConfinement) -> Generator[ConfiningLauncher]:
         wanted = Confinement(
             server=walls.server,
             program=walls.program,
@@ -22,9 +21,10 @@ def confine_from(*hidden: Path) -> Confine:
             read=walls.read,
             write=walls.write,
             network=walls.network,
+            user=walls.user,
             hidden=hidden,
         )
-        with launcher(wanted) as (command, folder):
-            yield Launcher(command=command, folder=folder)
+        with open_launcher(wanted) as (command, folder):
+            yield ConfiningLauncher(command=command, folder=folder)
 
     return confine

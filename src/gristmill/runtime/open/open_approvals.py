@@ -1,4 +1,4 @@
-"""The inbox of plans that wait for a person, for whoever needs no more: no sandbox or server is opened."""
+"""Opens the approvals store (the inbox of plans that wait for a person) without starting sandboxes or servers."""
 
 import time
 from collections.abc import AsyncGenerator, Callable
@@ -6,39 +6,37 @@ from contextlib import asynccontextmanager
 
 from gristmill.config.tree import Config
 from gristmill.errors import NotFound
-from gristmill.guard.policy import approvals
 from gristmill.guard.policy.approvals import Approval, Approvals
 from gristmill.ledger.audit.audit import Audit
 from gristmill.ledger.audit.audit_entries import AuditRecord
-from gristmill.ledger.audit.audit_rows import AUDIT_TABLES
 from gristmill.model import Json
-from gristmill.runtime.open.open_records import ledger_key, open_config_store
-from gristmill.store.open_store import FILE
+from gristmill.runtime.open.open_records import load_ledger_key, open_config_store
+from gristmill.store.open_store import FILE_NAME
 
-__all__ = ["Approval", "Approvals", "open_inbox"]
+__all__ = ["Approval", "Approvals", "open_approvals"]
 
 
 @asynccontextmanager
-async def open_inbox(config: Config) -> AsyncGenerator[Approvals]:
-    """The inbox, to look at and to decide in; decisions go on record.
+async def open_approvals(config: Config) -> AsyncGenerator[Approvals]:
+    """Opens the inbox, to read plans and to decide about them; decisions are recorded.
 
     Raises:
-        NotFound: nothing has ever been asked here.
+        NotFound: no approval has ever been asked for here.
         StoreUnavailable: the store cannot be opened.
-        ConfigError: its key cannot be used.
+        ConfigError: the key of the store cannot be used.
     """
-    if config.store.url is None and not (config.state_dir / FILE).exists():
-        raise NotFound(f"nothing has been asked in {config.state_dir} yet")
-    async with open_config_store(config, (*approvals.TABLES, *AUDIT_TABLES)) as store:
-        audit = Audit(store, ledger_key(config), config.state_dir)
+    if config.store.url is None and not (config.state_dir / FILE_NAME).exists():
+        raise NotFound(f"no approval has been asked for in {config.state_dir} yet")
+    async with open_config_store(config) as store:
+        audit = Audit(store, load_ledger_key(config), config.state_dir)
         try:
-            yield Approvals(store, time.time, decision_recorder(audit))
+            yield Approvals(store, time.time, build_decision_recorder(audit))
         finally:
             await audit.close()
 
 
-def decision_recorder(audit: Audit) -> Callable[[Approval], None]:
-    """Puts decisions on record: who decided what about which calls."""
+def build_decision_recorder(audit: Audit) -> Callable[[Approval], None]:
+    """Returns a function that records decisions: who decided what about which calls."""
 
     def record(approval: Approval) -> None:
         calls: list[Json] = [
@@ -52,9 +50,9 @@ def decision_recorder(audit: Audit) -> Callable[[Approval], None]:
                 id=approval.id,
                 parent=approval.execution,
                 time=approval.decided or 0.0,
-                tenant=approval.tenant,
+                tenant=approval.owner.tenant,
                 session=approval.session,
-                caller=approval.caller,
+                caller=approval.owner.caller,
                 status=approval.standing,
                 details={"by": approval.decided_by, "calls": calls},
             )

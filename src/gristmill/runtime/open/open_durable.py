@@ -1,4 +1,4 @@
-"""What must outlive the process, opened as one value: the store, and in it the journal, the inbox, the masks and the audit."""
+"""Opens all that must outlive the process, as one value: the store, and in it the journal, the inbox, the masks and the audit."""
 
 import asyncio
 import os
@@ -6,90 +6,77 @@ import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
+from msgspec import Struct
+
 from gristmill.config.sections.mask_section import MaskConfig
 from gristmill.config.tree import Config
-from gristmill.guard.mask.detector import Detector, Findings
-from gristmill.guard.policy import approvals
+from gristmill.guard.mask.detector import DetectionTargets, Detector
 from gristmill.guard.policy.approvals import Approval, Approvals
-from gristmill.ledger import journal as journals
-from gristmill.ledger import kept_outcomes as outcomes
 from gristmill.ledger.audit.audit import Audit
-from gristmill.ledger.audit.audit_rows import AUDIT_TABLES
 from gristmill.ledger.journal import Journal
-from gristmill.ledger.kept_outcomes import Outcomes
-from gristmill.ledger.ledger_keys import derive
-from gristmill.ledger.record_seal import Seal
-from gristmill.ledger.tokens import spent_tokens as spent
-from gristmill.ledger.tokens.spent_tokens import Spent
-from gristmill.runtime.execution import session_redactors as redactors
-from gristmill.runtime.execution.session_redactors import Redactors
-from gristmill.runtime.open import session_stores as keeping
-from gristmill.runtime.open.gateway_credentials import credentials
-from gristmill.runtime.open.open_approvals import decision_recorder
-from gristmill.runtime.open.open_records import ledger_key, open_config_store
-from gristmill.runtime.open.session_stores import Keeping, keeping_over
-from gristmill.runtime.recording import daily_retention as retention
-from gristmill.runtime.recording.daily_retention import Retention
-from gristmill.store import serving_processes as instances
+from gristmill.ledger.kept_outcomes import KeptOutcomes
+from gristmill.ledger.ledger_keys import derive_key
+from gristmill.ledger.record_seal import RecordSeal
+from gristmill.ledger.tokens.spent_tokens import SpentTokens
+from gristmill.runtime.execution.session_redactors import SessionRedactors
+from gristmill.runtime.open.gateway_credentials import find_credentials
+from gristmill.runtime.open.open_approvals import build_decision_recorder
+from gristmill.runtime.open.open_records import load_ledger_key, open_config_store
+from gristmill.runtime.open.session_stores import SessionStores, build_session_stores
+from gristmill.runtime.recording.daily_retention import DailyRetention
 from gristmill.store.base import Store
-from gristmill.values import dataclass
-
-TABLES = (
-    *approvals.TABLES,
-    *journals.TABLES,
-    *redactors.TABLES,
-    *AUDIT_TABLES,
-    *keeping.TABLES,
-    *spent.TABLES,
-    *outcomes.TABLES,
-    *instances.TABLES,
-    *retention.TABLES,
-)
+from gristmill.store.clock_guard import ClockGuard
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Durable:
-    """The store and those who write into it."""
+class DurableStores(Struct, frozen=True, kw_only=True):
+    """The store, and the objects that write into it."""
 
     store: Store
     journal: Journal
     approvals: Approvals
-    redactors: Redactors
+    redactors: SessionRedactors
     audit: Audit
-    keeping: Keeping
-    outcomes: Outcomes
-    spent: Spent
-    decided: "Decided"
+    session_stores: SessionStores
+    outcomes: KeptOutcomes
+    spent: SpentTokens
+    decision_listeners: "DecisionListeners"
+    credentials: frozenset[str]
+    """The gateway's own secrets, which are masked in every text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decided:
-    """Whoever hears of decisions about plans; others may join."""
+class DecisionListeners(Struct, frozen=True):
+    """The listeners to decisions about plans; others may be added."""
 
     listeners: list[Callable[[Approval], None]]
 
     def __call__(self, approval: Approval) -> None:
-        """Tell them all."""
+        """Passes a decision to all listeners."""
         for listener in self.listeners:
             listener(approval)
 
 
 @asynccontextmanager
-async def open_durable(config: Config, clock: Callable[[], float] = time.time) -> AsyncGenerator[Durable]:
-    """Open all of it; closing keeps what was handed over.
+async def open_durable_stores(config: Config, clock: Callable[[], float] = time.time) -> AsyncGenerator[DurableStores]:
+    """Opens all durable stores; what was handed over to them is written before they close.
 
     Raises:
         StoreUnavailable: the store cannot be opened.
-        ConfigError: its key cannot be used.
+        ConfigError: the key of the store cannot be used.
     """
-    key, known = ledger_key(config), credentials(config, os.environ) if config.servers else frozenset[str]()
-    async with open_config_store(config, TABLES) as store:
+    key, known = load_ledger_key(config), find_credentials(config, os.environ)
+    async with open_config_store(config) as store:
+        guard = ClockGuard(store, clock)
+        await guard.sync()
         audit = Audit(store, key, config.state_dir, clock=clock)
-        decided = Decided([decision_recorder(audit)])
-        seal, inbox = Seal(key), Approvals(store, clock, decided)
-        journal, promised = Journal(store, seal, clock), Outcomes(store, seal, clock)
-        kept = keeping_over(store, config, derive(key, "skills"))
-        chores = Retention(
+        decided = DecisionListeners([build_decision_recorder(audit)])
+        seal, inbox = RecordSeal(key), Approvals(store, guard.now, decided)
+        journal, promised = (
+            Journal(store, seal, clock),
+            KeptOutcomes(store, seal, clock, tenant_bytes=config.records.outcomes_mb << 20),
+        )
+        kept = build_session_stores(store, config, derive_key(key, "skills"), guard)
+        await kept.adopt_old_folders()
+        chores = DailyRetention(
             store=store,
             journal=journal,
             outcomes=promised,
@@ -97,20 +84,23 @@ async def open_durable(config: Config, clock: Callable[[], float] = time.time) -
             audit=audit,
             rules=config.records,
             clock=clock,
+            guard=guard,
             others=(kept.prune,),
+            as_it_fills=(kept.prune_as_it_fills,),
         )
-        forgetting = asyncio.create_task(chores.for_ever())
+        forgetting = asyncio.create_task(chores.run_forever())
         try:
-            yield Durable(
+            yield DurableStores(
                 store=store,
                 journal=journal,
                 approvals=inbox,
-                redactors=Redactors(Detector(findings(config.mask, known)), store, key, clock),
+                redactors=SessionRedactors(Detector(build_findings(config.mask, known)), store, key, clock),
                 audit=audit,
-                keeping=kept,
+                session_stores=kept,
                 outcomes=promised,
-                spent=Spent(store),
-                decided=decided,
+                spent=SpentTokens(store),
+                decision_listeners=decided,
+                credentials=known,
             )
         finally:
             forgetting.cancel()
@@ -118,7 +108,7 @@ async def open_durable(config: Config, clock: Callable[[], float] = time.time) -
             await audit.close()
 
 
-def findings(mask: MaskConfig, literals: frozenset[str] = frozenset()) -> Findings:
-    """What is looked for."""
+def build_findings(mask: MaskConfig, literals: frozenset[str] = frozenset()) -> DetectionTargets:
+    """Returns what the detector looks for, by the masking configuration."""
     kinds = frozenset(name for name, wanted in mask.kinds if wanted)
-    return Findings(kinds=kinds, patterns=mask.patterns, names=mask.names, allow=mask.allow, literals=literals)
+    return DetectionTargets(kinds=kinds, patterns=mask.patterns, names=mask.names, allow=mask.allow, literals=literals)

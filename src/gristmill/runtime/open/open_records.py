@@ -1,84 +1,128 @@
-"""The store of the configuration and the audit in it, for whoever needs no more: no sandbox or server is opened."""
+"""Opens the configured store and the audit in it, without starting sandboxes or servers."""
 
 import os
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from urllib.parse import quote
 
-from gristmill.config.sections.servers_section import REFERENCE
+from gristmill.config.sections.servers_section import SECRET_REFERENCE
 from gristmill.config.tree import Config
 from gristmill.errors import NotFound, StoreUnavailable
 from gristmill.ledger.audit.audit import Audit
-from gristmill.ledger.audit.audit_entries import AuditEntry, AuditFilter, AuditTree, Verified
-from gristmill.ledger.audit.audit_rows import AUDIT_TABLES
+from gristmill.ledger.audit.audit_entries import AuditEntry, AuditFilter, AuditTree, AuditVerified
 from gristmill.ledger.ledger_keys import load_key
+from gristmill.runtime.open.state_folders import check_state_folder
+from gristmill.store.base import Store
+from gristmill.store.clock_guard import ClockGuard, trust_clock
 from gristmill.store.database import Database
-from gristmill.store.open_store import FILE, open_store
+from gristmill.store.open_store import FILE_NAME, open_store
+from gristmill.store.schema.migrations import MIGRATIONS
+from gristmill.store.schema.store_version import StoreVersion
 from gristmill.upstream.login.system_keyring import find_keyring
-from gristmill.upstream.secret_references import Secrets, no_keyring
+from gristmill.upstream.secret_references import SecretReferences, report_no_keyring
 
-__all__ = ["Audit", "AuditEntry", "AuditFilter", "AuditTree", "Verified", "ledger_key", "open_config_store", "open_records"]
+__all__ = [
+    "NEWEST_VERSION",
+    "Audit",
+    "AuditEntry",
+    "AuditFilter",
+    "AuditTree",
+    "AuditVerified",
+    "find_clock_problem",
+    "load_ledger_key",
+    "open_config_store",
+    "open_records",
+    "read_store_version",
+    "trust_clock",
+]
+
+NEWEST_VERSION = MIGRATIONS[-1].number
+"""The version of the schema that this program brings a store to."""
 
 
 @asynccontextmanager
-async def open_config_store(config: Config, tables: Sequence[str], *, read_only: bool = False) -> AsyncGenerator[Database]:
-    """The store that ``config`` asks for, with ``tables``; references in its address become values here.
+async def open_config_store(config: Config, *, read_only: bool = False) -> AsyncGenerator[Database]:
+    """Opens the store that ``config`` asks for; references in its address are resolved here.
 
     Raises:
         StoreUnavailable: it cannot be opened.
-        ConfigError: its address or a reference in it cannot be used.
+        ConfigError: its address or a reference in it cannot be used, or the state folder cannot be written.
     """
     settings = config.store
-    url = _address(settings.url) if settings.url else None
-    store = await open_store(config.state_dir, tables, url=url, sync=settings.sync, read_only=read_only)
+    if settings.url is None and not read_only:
+        check_state_folder(config.state_dir)
+    url = _resolve_address(settings.url) if settings.url else None
+    store = await open_store(config.state_dir, url=url, sync=settings.sync, read_only=read_only)
     try:
         yield store
     finally:
         await store.close()
 
 
-def ledger_key(config: Config, *, make: bool = True) -> bytes:
-    """The key that seals and signs records.
+async def find_clock_problem(store: Store) -> str | None:
+    """Returns why the clock is in doubt, compared with the time that ``store`` has seen; None if it is not."""
+    guard = ClockGuard(store)
+    await guard.sync()
+    return guard.problem
+
+
+async def read_store_version(config: Config) -> StoreVersion | None:
+    """Returns which version of the schema the store has, without changing it; None if there is no store yet.
 
     Raises:
-        ConfigError: it is too short or missing, or others can read it.
+        StoreUnavailable: it cannot be read, or is newer than this program.
+        ConfigError: its address or a reference in it cannot be used.
     """
-    configured = _secrets().resolve(config.store.key) if config.store.key else None
+    if config.store.url is None and not (config.state_dir / FILE_NAME).exists():
+        return None
+    async with open_config_store(config, read_only=True) as store:
+        return await store.read_version()
+
+
+def load_ledger_key(config: Config, *, make: bool = True) -> bytes:
+    """Returns the key that seals and signs records.
+
+    Raises:
+        ConfigError: the key is too short or missing, or others can read it.
+    """
+    if make:
+        check_state_folder(config.state_dir)
+    configured = _open_secrets().resolve(config.store.key) if config.store.key else None
     return load_key(config.state_dir, configured, make=make)
 
 
 @asynccontextmanager
 async def open_records(config: Config) -> AsyncGenerator[Audit]:
-    """The audit, to look at; nothing is made or written.
+    """Opens the audit for reading; nothing is created or written.
 
     Raises:
         NotFound: nothing has been recorded yet.
         StoreUnavailable: the store cannot be read.
         ConfigError: the key that signed the records is missing.
     """
-    if config.store.url is None and not (config.state_dir / FILE).exists():
-        raise _nothing(config)
-    async with open_config_store(config, AUDIT_TABLES, read_only=True) as store:
+    if config.store.url is None and not (config.state_dir / FILE_NAME).exists():
+        raise _build_not_found(config)
+    async with open_config_store(config, read_only=True) as store:
         try:
             await store.read("SELECT 1 FROM audit_anchors LIMIT 1")
         except StoreUnavailable:
-            raise _nothing(config) from None
-        yield Audit(store, ledger_key(config, make=False), config.state_dir)
+            raise _build_not_found(config) from None
+        yield Audit(store, load_ledger_key(config, make=False), config.state_dir)
 
 
-def _nothing(config: Config) -> NotFound:
+def _build_not_found(config: Config) -> NotFound:
     place = "the database of store.url" if config.store.url else str(config.state_dir)
     return NotFound(f"nothing has been recorded in {place} yet")
 
 
-def _address(url: str) -> str:
-    """An address with its references resolved. A value inside it is escaped; one that is the whole of it is taken as it is."""
-    secrets = _secrets()
-    if REFERENCE.fullmatch(url):
+def _resolve_address(url: str) -> str:
+    """Resolves the references in an address. A value within the address is escaped; one that is the whole address is not."""
+    secrets = _open_secrets()
+    if SECRET_REFERENCE.fullmatch(url):
         return secrets.resolve(url)
-    return REFERENCE.sub(lambda found: quote(secrets.resolve(found[0]), safe=""), url)
+    return SECRET_REFERENCE.sub(lambda found: quote(secrets.resolve(found[0]), safe=""), url)
 
 
-def _secrets() -> Secrets:
+def _open_secrets() -> SecretReferences:
     keyring = find_keyring()
-    return Secrets(environ=os.environ, keyring=keyring.get if keyring else no_keyring)
+    return SecretReferences(environ=os.environ, keyring=keyring.get if keyring else report_no_keyring)

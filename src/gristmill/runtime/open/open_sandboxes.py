@@ -1,4 +1,4 @@
-"""The sandboxes that a configuration asks for. Light: a runtime starts them before it loads anything else of the hall."""
+"""Opens the sandboxes that a configuration asks for. Light: a runtime starts them before it loads the rest of the hall."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
@@ -7,52 +7,52 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from gristmill.config.tree import Config, SandboxConfig
 from gristmill.errors import SandboxUnavailable
 from gristmill.model import Isolation
-from gristmill.runtime.open.state_folders import state_folder
+from gristmill.runtime.open.state_folders import NOBODY_ID, make_state_folder
 from gristmill.sandbox.base import Pool
-from gristmill.sandbox.jail_plan import Plan, plan
-from gristmill.sandbox.kernel_probe import Offer, explain, probe
-from gristmill.sandbox.managed_packages import site_of
-from gristmill.sandbox.pool.jail_pool import LinuxPool, PoolOptions, jail_spec
+from gristmill.sandbox.jail_plan import JailPlan, plan_jail
+from gristmill.sandbox.kernel_probe import KernelOffer, explain_missing_level, probe_kernel
+from gristmill.sandbox.managed_packages import find_packages_folder
+from gristmill.sandbox.pool.jail_pool import LinuxPool, PoolOptions, make_jail_spec
 from gristmill.sandbox.pool.keeper_process import Keeper
-from gristmill.sandbox.pool.kept_interpreters import KeepRules, Kept
+from gristmill.sandbox.pool.kept_interpreters import KeepRules, KeptInterpreters
 
-NOBODY = 65_534
-
-OpenSandboxes = Callable[[Config], AbstractAsyncContextManager[tuple[Pool, Kept]]]
+OpenSandboxes = Callable[[Config], AbstractAsyncContextManager[tuple[Pool, KeptInterpreters]]]
 
 
 @asynccontextmanager
-async def starting(config: Config, keeper: Keeper | None = None) -> AsyncGenerator[OpenSandboxes]:
-    """Begin to start the sandboxes of ``config``, whatever else the caller does meanwhile; yields how to open them.
+async def start_sandboxes(config: Config, keeper: Keeper | None = None) -> AsyncGenerator[OpenSandboxes]:
+    """Starts the sandboxes of ``config`` in the background, and yields the function that opens them.
 
-    Their template gets ready in a process of its own: a caller who loads modules on another core loses no time.
+    Their template gets ready in a process of its own: a caller that loads modules on another core loses no time.
     """
     opening = asyncio.create_task(open_pool(config, keeper))
-    await asyncio.sleep(0)  # the task goes up to its first wait, and by then the template's process runs
+    await asyncio.sleep(0)  # lets the task run to its first wait, when the template's process is started
     try:
-        yield lambda _: _opened(opening, config.sandbox)
+        yield lambda _: _use_opened_pool(opening, config.sandbox)
     finally:
         opening.cancel()
         (pool,) = await asyncio.gather(opening, return_exceptions=True)
         if isinstance(pool, LinuxPool) and not pool.closed:
-            await pool.close()  # the caller failed before it came to open them
+            await pool.close()  # the caller failed before it opened them
 
 
 @asynccontextmanager
-async def open_sandboxes(config: Config) -> AsyncGenerator[tuple[Pool, Kept]]:
-    """A pool, and the interpreters that sessions keep.
+async def open_sandboxes(config: Config) -> AsyncGenerator[tuple[Pool, KeptInterpreters]]:
+    """Opens a pool, and the interpreters that sessions keep.
 
     Raises:
-        SandboxUnavailable: the level that is asked for cannot be had here.
+        SandboxUnavailable: the configured isolation level is not available here.
     """
-    async with starting(config) as begun, begun(config) as opened:
+    async with start_sandboxes(config) as begun, begun(config) as opened:
         yield opened
 
 
 @asynccontextmanager
-async def _opened(opening: "asyncio.Task[LinuxPool]", rules: SandboxConfig) -> AsyncGenerator[tuple[Pool, Kept]]:
+async def _use_opened_pool(
+    opening: "asyncio.Task[LinuxPool]", rules: SandboxConfig
+) -> AsyncGenerator[tuple[Pool, KeptInterpreters]]:
     pool = await opening
-    kept = Kept(pool, keep_rules(rules))
+    kept = KeptInterpreters(pool, build_keep_rules(rules))
     sweeper = asyncio.create_task(kept.sweep_forever())
     try:
         yield pool, kept
@@ -64,62 +64,64 @@ async def _opened(opening: "asyncio.Task[LinuxPool]", rules: SandboxConfig) -> A
 
 
 async def open_pool(config: Config, keeper: Keeper | None = None) -> LinuxPool:
-    """The pool that ``config`` asks for, at the level it asks for; its first template comes from ``keeper``, if given.
+    """Opens the pool that ``config`` asks for, at the level it asks for; its first template comes from ``keeper``, if given.
 
     Raises:
-        SandboxUnavailable: that level cannot be had here.
+        SandboxUnavailable: that level is not available here.
     """
-    options = pool_options(config)
+    options = build_pool_options(config)
     if config.sandbox.isolation == "auto":
-        offer = await asyncio.to_thread(probe)
-        return await LinuxPool.open(options, choose(offer), keeper)
+        offer = await asyncio.to_thread(probe_kernel)
+        return await LinuxPool.open(options, choose_isolation(offer), keeper)
     try:
-        # Launching is the truest probe, and the fastest: why it failed is asked only when it did.
+        # Launching is the most accurate probe, and the fastest; the reasons are examined only if it fails.
         return await LinuxPool.open(options, config.sandbox.isolation, keeper)
     except SandboxUnavailable as error:
-        offer = await asyncio.to_thread(probe)
+        offer = await asyncio.to_thread(probe_kernel)
         if config.sandbox.isolation in offer.levels:
             raise
-        raise SandboxUnavailable(f"{explain(offer, config.sandbox.isolation)}\n  ({error})") from None
+        raise SandboxUnavailable(f"{explain_missing_level(offer, config.sandbox.isolation)}\n  ({error})") from None
 
 
-def choose(offer: Offer) -> Isolation:
-    """The best level on offer.
+def choose_isolation(offer: KernelOffer) -> Isolation:
+    """Returns the best isolation level on offer.
 
     Raises:
-        SandboxUnavailable: there is none.
+        SandboxUnavailable: there is no level on offer.
     """
     if not offer.levels:
-        raise SandboxUnavailable(explain(offer, "landlock"))
+        raise SandboxUnavailable(explain_missing_level(offer, "landlock"))
     return offer.levels[0]
 
 
-def planned(config: Config) -> Plan:
-    """The jail that ``config`` asks for, as data."""
-    level = choose(probe()) if config.sandbox.isolation == "auto" else config.sandbox.isolation
-    return plan(jail_spec(pool_options(config), level))
+def plan_configured_jail(config: Config) -> JailPlan:
+    """Returns the plan of the jail that ``config`` asks for, as data."""
+    level = choose_isolation(probe_kernel()) if config.sandbox.isolation == "auto" else config.sandbox.isolation
+    return plan_jail(make_jail_spec(build_pool_options(config), level))
 
 
-def pool_options(config: Config) -> PoolOptions:
-    """The part of the configuration that makes a pool."""
+def build_pool_options(config: Config) -> PoolOptions:
+    """Returns the options of a pool, from the configuration."""
     sandbox = config.sandbox
     state = config.state_dir
     return PoolOptions(
-        limits=sandbox.limits.values(),
+        limits=sandbox.limits.to_limits(),
         warm=sandbox.warm,
         concurrency=sandbox.concurrency,
         preload=(*sandbox.preload, *sandbox.preload_packages),
-        site=site_of(sandbox.venv, sandbox.packages, state),
-        workspaces=state_folder(state / "workspaces"),
-        scratch=state_folder(state / "scratch"),
-        catalog=state_folder(state / "catalog"),
+        site=find_packages_folder(sandbox.venv, sandbox.packages, state),
+        workspaces=make_state_folder(state / "workspaces"),
+        scratch=make_state_folder(state / "scratch"),
+        catalog=make_state_folder(state / "catalog"),
         use_cgroups=sandbox.cgroups != "off",
         require_cgroups=sandbox.cgroups == "require",
-        uid=NOBODY,
-        gid=NOBODY,
+        uid=NOBODY_ID,
+        gid=NOBODY_ID,
     )
 
 
-def keep_rules(sandbox: SandboxConfig) -> KeepRules:
-    """How long sessions keep their interpreters."""
-    return KeepRules(idle_seconds=sandbox.session_idle_seconds, most=sandbox.sessions_kept, memory_mb=sandbox.sessions_memory_mb)
+def build_keep_rules(sandbox: SandboxConfig) -> KeepRules:
+    """Returns the rules for how long sessions keep their interpreters, from the configuration."""
+    return KeepRules(
+        idle_seconds=sandbox.session_idle_seconds, most_interpreters=sandbox.sessions_kept, memory_mb=sandbox.sessions_memory_mb
+    )

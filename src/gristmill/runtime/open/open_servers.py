@@ -1,4 +1,4 @@
-"""The upstreams and the library as a configuration asks for them. Light: finding tools opens no sandbox and loads none."""
+"""Opens the upstreams and the library that a configuration asks for. Light: no sandbox is opened or loaded."""
 
 import os
 from collections.abc import AsyncGenerator, Mapping
@@ -7,22 +7,25 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gristmill.catalog.search.load_rankers import ranker
-from gristmill.catalog.search.render_hits import bytes_per_three
+from gristmill.catalog.search.render_hits import estimate_tokens
 from gristmill.config.sections.servers_section import RESERVED_NAMES
 from gristmill.config.tree import Config
 from gristmill.errors import ConfigError
-from gristmill.runtime.calls.learn_from_calls import LearnFromCalls, Shapes, Usage
+from gristmill.runtime.calls.learn_from_calls import LearnFromCalls, ShapeLearning, UsageLearning
 from gristmill.runtime.calls.save_media import SaveMedia
-from gristmill.runtime.calls.tool_layers import KnownTools
-from gristmill.runtime.open.confine_servers import confine_from
-from gristmill.runtime.open.state_folders import state_folder
+from gristmill.runtime.calls.tool_layers import ToolLayers
+from gristmill.runtime.open.confine_servers import build_confine
+from gristmill.runtime.open.state_folders import make_state_folder
 from gristmill.runtime.tools.discovery import Discovery
-from gristmill.runtime.tools.pinning import HoldBack, Pinning
-from gristmill.runtime.tools.tool_library import Knowledge, Library
+from gristmill.runtime.tools.pinning import DefinitionPinning, HoldBackChanged
+from gristmill.runtime.tools.tool_library import LearnedKnowledge, ToolLibrary
 from gristmill.upstream.base import Upstream, Upstreams
-from gristmill.upstream.execution_callers import Callers
-from gristmill.upstream.login.token_store import TokenStore, choose_tokens
+from gristmill.upstream.execution_callers import ExecutionCallers
+from gristmill.upstream.login.system_keyring import find_keyring
+from gristmill.upstream.login.token_store import TokenStore, choose_token_store
+from gristmill.upstream.open_upstreams import Surroundings, open_upstreams
+from gristmill.upstream.python_functions import PythonFunctions
+from gristmill.upstream.secret_references import report_no_keyring
 
 if TYPE_CHECKING:
     from gristmill.upstream.login.system_keyring import SystemKeyring
@@ -31,30 +34,28 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def open_discovery(config: Config) -> AsyncGenerator[Discovery]:
-    """Only what is needed to find tools: no sandbox is opened."""
-    callers = Callers()
+    """Opens only what is needed to find tools; no sandbox is opened."""
+    callers = ExecutionCallers()
     async with open_servers(config, {}, callers) as upstreams, open_library(config, upstreams, callers) as library:
-        # One question and out: a cautious count of tokens does, and loads nothing.
-        yield Discovery(upstreams, library, count=bytes_per_three)
+        # For one question a cautious estimate of tokens is enough, and it loads no tokenizer.
+        yield Discovery(upstreams, library, count=estimate_tokens)
 
 
 @asynccontextmanager
-async def open_servers(config: Config, tools: "Mapping[str, Function]", callers: Callers) -> AsyncGenerator[Upstreams]:
-    """The configured servers, and the Python functions that the embedding application brought."""
-    ours = _functions(tools)
+async def open_servers(config: Config, tools: "Mapping[str, Function]", callers: ExecutionCallers) -> AsyncGenerator[Upstreams]:
+    """Opens the configured servers, and the Python functions that the embedding application brought."""
+    ours = _build_function_servers(tools)
     if not config.servers:
         yield Upstreams(ours)
         return
-    from gristmill.upstream.open_upstreams import World, open_upstreams
-
-    world = World(
+    world = Surroundings(
         environ=dict(os.environ),
-        cache=state_folder(config.state_dir / "upstreams"),
+        cache=make_state_folder(config.state_dir / "upstreams"),
         keyring=read_keyring,
-        tokens=partial(token_store, config.state_dir),
+        open_token_store=partial(open_token_store, config.state_dir),
         emit=callers.emit,
-        heard=callers.heard,
-        confine=confine_from(config.state_dir),
+        has_listener=callers.has_listener,
+        confine=build_confine(config.state_dir),
         ask=callers.ask,
     )
     async with open_upstreams(config.servers, world, others=ours) as upstreams:
@@ -62,19 +63,19 @@ async def open_servers(config: Config, tools: "Mapping[str, Function]", callers:
 
 
 @asynccontextmanager
-async def open_library(config: Config, upstreams: Upstreams, callers: Callers) -> AsyncGenerator[Library]:
-    """The catalogue over ``upstreams``, with everything that is known about their tools."""
+async def open_library(config: Config, upstreams: Upstreams, callers: ExecutionCallers) -> AsyncGenerator[ToolLibrary]:
+    """Opens the catalogue over ``upstreams``, with everything that is known about their tools."""
     catalog, known = config.catalog, config.state_dir / "known"
     ours = {upstream.name for upstream in upstreams if upstream.status.kind == "python"}
-    knowledge = Knowledge(
-        pinning=Pinning(known / "pins.json", ours.__contains__),
+    knowledge = LearnedKnowledge(
+        pinning=DefinitionPinning(known / "pins.json", ours.__contains__),
         holds_back=catalog.quarantine == "refuse",
-        shapes=Shapes(known / "learned.json") if catalog.learn_results else None,
-        usage=Usage(known / "habits.json") if catalog.learn_from_use else None,
-        ranker=partial(ranker, catalog.rankers),
+        shapes=ShapeLearning(known / "learned.json") if catalog.learn_results else None,
+        usage=UsageLearning(known / "habits.json") if catalog.learn_from_use else None,
+        rankers=tuple(catalog.rankers),
         emit=callers.listener,
     )
-    library = Library(upstreams, state_folder(config.state_dir / "catalog"), knowledge)
+    library = ToolLibrary(upstreams, make_state_folder(config.state_dir / "catalog"), knowledge)
     callers.on_listed = library.refresh
     try:
         yield library
@@ -82,55 +83,49 @@ async def open_library(config: Config, upstreams: Upstreams, callers: Callers) -
         await library.close()
 
 
-def known_tools(config: Config, upstreams: Upstreams, library: Library) -> KnownTools:
-    """The layers that go by what is known about tools."""
-    held = HoldBack(library.accepted, upstreams) if config.catalog.quarantine == "refuse" else None
+def build_tool_layers(config: Config, library: ToolLibrary) -> ToolLayers:
+    """Builds the layers that use what is known about tools."""
+    held = HoldBackChanged(library.is_accepted) if config.catalog.quarantine == "refuse" else None
     learn = LearnFromCalls(lambda: library.catalog, library.shapes, library.usage, config.catalog.learn_from_tenants)
-    return KnownTools(
+    return ToolLayers(
         hold_back=held,
         learn=learn if library.shapes or library.usage else None,
         media=SaveMedia(cap=config.sandbox.limits.file_mb << 20),
     )
 
 
-def token_store(state: Path, server: str) -> TokenStore:
-    """Where the tokens of ``server`` are kept: in the keyring if there is one, else encrypted in the state folder."""
-    return choose_tokens(state / "tokens", _keyring())(server)
+def open_token_store(state: Path, server: str) -> TokenStore:
+    """Returns the store of the tokens of ``server``: the keyring if there is one, else an encrypted file in the state folder."""
+    return choose_token_store(state / "tokens", _find_keyring())(server)
 
 
 def read_keyring(service: str, name: str) -> str | None:
-    """A secret of the keyring.
+    """Reads a secret from the keyring.
 
     Raises:
         ConfigError: there is no keyring here, or it cannot be read.
     """
-    from gristmill.upstream.secret_references import no_keyring
-
-    found = _keyring()
-    return found.get(service, name) if found else no_keyring(service, name)
+    found = _find_keyring()
+    return found.get(service, name) if found else report_no_keyring(service, name)
 
 
 @cache
-def _keyring() -> "SystemKeyring | None":
-    # Only a server that refers to it pays for finding it.
-    from gristmill.upstream.login.system_keyring import find_keyring
-
+def _find_keyring() -> "SystemKeyring | None":
+    # Searching for the keyring takes time: only a server that refers to it pays for that.
     return find_keyring()
 
 
-def _functions(tools: "Mapping[str, Function]") -> tuple[Upstream, ...]:
+def _build_function_servers(tools: "Mapping[str, Function]") -> tuple[Upstream, ...]:
     if not tools:
         return ()
-    from gristmill.upstream.python_functions import Inproc
-
-    return tuple(Inproc(server, named, cheap=True) for server, named in by_server(tools).items())
+    return tuple(PythonFunctions(server, named, cheap=True) for server, named in group_by_server(tools).items())
 
 
-def by_server(tools: "Mapping[str, Function]") -> "dict[str, dict[str, Function]]":
-    """The functions of each server.
+def group_by_server(tools: "Mapping[str, Function]") -> "dict[str, dict[str, Function]]":
+    """Groups functions by their server.
 
     Raises:
-        ConfigError: a key that is none, or a name that is taken.
+        ConfigError: a key is not of the form server.tool, or the server's name is reserved.
     """
     found: dict[str, dict[str, Function]] = {}
     for key, function in tools.items():

@@ -1,41 +1,52 @@
-"""Logging in to a configured server, and out again."""
+"""Logs in to a configured server, and out again."""
 
 import os
+from typing import TYPE_CHECKING
 
 from gristmill.config.sections.servers_section import ServerConfig
 from gristmill.config.tree import Config
 from gristmill.errors import NotFound
-from gristmill.near_names import near_names
-from gristmill.runtime.open.open_servers import read_keyring, token_store
-from gristmill.upstream.login.browser_login import Show, login
-from gristmill.upstream.secret_references import Secrets
+from gristmill.near_names import find_near_names
+from gristmill.runtime.open.open_servers import open_token_store, read_keyring
+from gristmill.upstream.secret_references import SecretReferences
+
+if TYPE_CHECKING:
+    from gristmill.upstream.login.browser_login import ShowAddress
 
 
-async def log_in(config: Config, server: str, show: Show, *, seconds: float) -> int:
-    """Log in with a person at a browser; ``show`` gets the address to visit. Returns how many tools the server has.
+async def log_in(config: Config, server: str, show: "ShowAddress", *, seconds: float) -> int:
+    """Logs in with a person at a browser; ``show`` gets the address to visit. Returns how many tools the server has.
 
     Raises:
-        NotFound: no such server; carries near names.
-        ConfigError: the server is not one to log in to.
+        NotFound: there is no such server; the error carries near names.
+        ConfigError: this server has no login.
         UpstreamError: the login failed or took too long.
     """
-    secrets = Secrets(environ=dict(os.environ), keyring=read_keyring)
-    return await login(
-        server, _server(config, server), secrets, lambda name: token_store(config.state_dir, name), show, seconds=seconds
+    # Imported here: it loads the MCP SDK, which a logout does not need.
+    from gristmill.upstream.login.browser_login import log_in_with_browser
+
+    secrets = SecretReferences(environ=dict(os.environ), keyring=read_keyring)
+    return await log_in_with_browser(
+        server,
+        _find_server(config, server),
+        secrets,
+        lambda name: open_token_store(config.state_dir, name),
+        show,
+        seconds=seconds,
     )
 
 
 def log_out(config: Config, server: str) -> bool:
-    """Forget the tokens of ``server``; whether there were any.
+    """Deletes the tokens of ``server``; returns whether there were any.
 
     Raises:
-        NotFound: no such server; carries near names.
+        NotFound: there is no such server; the error carries near names.
     """
-    _server(config, server)
-    return token_store(config.state_dir, server).forget()
+    _find_server(config, server)
+    return open_token_store(config.state_dir, server).forget()
 
 
-def _server(config: Config, name: str) -> ServerConfig:
+def _find_server(config: Config, name: str) -> ServerConfig:
     if name not in config.servers:
-        raise NotFound(f"there is no server {name[:80]!r} in the configuration", near=near_names(name, config.servers))
+        raise NotFound(f"there is no server {name[:80]!r} in the configuration", near=find_near_names(name, config.servers))
     return config.servers[name]

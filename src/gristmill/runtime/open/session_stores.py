@@ -1,135 +1,181 @@
-"""What outlives executions, opened without a sandbox: the store, sessions, their files and values, skills."""
+"""Opens what outlives executions, without a sandbox: the store, sessions, their files and values, skills."""
 
+import asyncio
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
+from msgspec import Struct
+
 from gristmill.config.tree import Config
-from gristmill.errors import LimitExceeded, NotFound
-from gristmill.guard.policy import seen_sources as sources
-from gristmill.guard.policy.seen_sources import Sources, forget_sources
-from gristmill.ledger.ledger_keys import derive
-from gristmill.model import Limits, Tool
-from gristmill.runtime.open.open_records import ledger_key, open_config_store
-from gristmill.session import key_values as kv
-from gristmill.session import session_register as sessions
-from gristmill.session.files.workspace import Workspaces
-from gristmill.session.files.workspace_files import READ_BYTES, Files, Quota, disk_usage
-from gristmill.session.key_values import KeyValueRules, KeyValues, forget_values
-from gristmill.session.session_register import LOCAL, Retention, SessionRecord, Sessions
-from gristmill.session.skills import skill_store as skills
-from gristmill.session.skills.skill import Scope, Skill, skills_as_tools
-from gristmill.session.skills.skill import diff as skill_diff
-from gristmill.session.skills.skill_folder import export_skill, import_skill
-from gristmill.session.skills.skill_source import read_source
-from gristmill.session.skills.skill_store import SkillRules, Skills, forget_skills
+from gristmill.errors import Conflict, LimitExceeded, NotFound
+from gristmill.guard.policy.seen_sources import SeenSources, build_forget_statements, name_files_scope
+from gristmill.ledger.ledger_keys import derive_key
+from gristmill.model import LOCAL_IDENTITY, Limits, Tool
+from gristmill.runtime.execution import session_redactors
+from gristmill.runtime.open.open_records import load_ledger_key, open_config_store
+from gristmill.runtime.open.state_folders import NOBODY_ID
+from gristmill.session.files.old_folder_names import has_old_folders, rename_old_folders
+from gristmill.session.files.trim_workspace import trim_workspace
+from gristmill.session.files.workspace import Workspaces, make_folder_name
+from gristmill.session.files.workspace_files import READ_BYTES, FileQuota, WorkspaceFiles, measure_disk_usage
+from gristmill.session.key_values import KeyValueRules, KeyValueStore, forget_values
+from gristmill.session.session_endings import SessionEndings
+from gristmill.session.session_register import SessionRecord, SessionRegister, SessionRetention
+from gristmill.session.skills.skill import Skill, SkillScope
+from gristmill.session.skills.skill_store import SkillRules, SkillStore, forget_skills
+from gristmill.session.skills.skill_summary import SkillSummary, convert_summaries, summarize_skill
+from gristmill.session.used_disk import UsedDisk
 from gristmill.store.base import Statement, Store
-from gristmill.values import dataclass
+from gristmill.store.clock_guard import CONFIRM_COMMAND, ClockGuard
 
 __all__ = [
-    "Keeping",
-    "Scope",
-    "export_skill",
-    "import_skill",
-    "keeping_over",
-    "open_keeping",
-    "skill_diff",
-    "skill_row",
-    "skills_in_sight",
-    "whole_file",
+    "SessionRecord",
+    "SessionStores",
+    "SkillScope",
+    "build_session_stores",
+    "make_skill_row",
+    "open_session_stores",
+    "read_whole_file",
 ]
-"""What doors need stands here, so that they know the hall only."""
-
-TABLES = (*sessions.TABLES, *kv.TABLES, *skills.TABLES, *sources.TABLES)
-"""What the rooms of this house need in the store; whoever opens the store passes them."""
-NOBODY = 65_534
+"""Names that doors need are exported here, so that doors import only the hall."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Keeping:
+class SessionStores(Struct, frozen=True, kw_only=True):
     """Sessions and everything that belongs to them."""
 
-    sessions: Sessions
-    values: KeyValues
-    skills: Skills
+    sessions: SessionRegister
+    values: KeyValueStore
+    skills: SkillStore
     workspaces: Workspaces
-    quota: Quota
-    sources: Sources
+    quota: FileQuota
+    seen_servers: SeenSources
+    endings: SessionEndings
+    clock_guard: ClockGuard
+    used_disk: UsedDisk
 
-    def files(self, session: SessionRecord) -> Files:
-        """The files of a session, safe to touch from here. Blocking: use it in a thread."""
+    def files(self, session: SessionRecord) -> WorkspaceFiles:
+        """Returns the files of a session, safe to touch from the host. Blocking: use it in a thread."""
         spaces = self.workspaces
-        return Files(root=spaces.of(session.key), quota=self.quota, uid=spaces.uid, gid=spaces.gid)
+        return WorkspaceFiles(root=spaces.make_folder(session.key), quota=self.quota, uid=spaces.uid, gid=spaces.gid)
 
-    def size(self, key: str) -> int:
-        """Bytes on disk of the workspace of a session's key."""
-        try:
-            return disk_usage(self.workspaces.path(key))
-        except NotFound:
-            return 0  # removed meanwhile
+    def measure_workspace(self, key: str) -> int:
+        """Returns the bytes on disk of the workspace of a session's key."""
+        return _measure_workspace(self.workspaces, key)
+
+    def trim_workspace(self, key: str, limits: Limits) -> None:
+        """Makes a workspace fit its limits after a run that exceeded them."""
+        folder = self.workspaces.folder_path(key)
+        trim_workspace(folder, most_bytes=limits.workspace_mb << 20, most_files=limits.workspace_files)
+
+    async def adopt_old_folders(self) -> None:
+        """Finds the folders of sessions under the names that early versions gave them, and renames them."""
+        root = self.workspaces.root
+        if await asyncio.to_thread(has_old_folders, root):
+            await asyncio.to_thread(rename_old_folders, root, await self.sessions.list_early_keys())
+
+    async def list_skills_as_tools(self, scope: SkillScope | None = None) -> tuple[Tool, ...]:
+        """Returns the skills that ``scope`` can see, as tools; without a scope those of the local user."""
+        return convert_summaries(await self.skills.list(scope or SkillScope(identity=LOCAL_IDENTITY)))
 
     async def prune(self) -> tuple[SessionRecord, ...]:
-        """Delete the sessions that are too old or too much."""
-        return await self.sessions.prune(size_of=self.size)
+        """Deletes the sessions that are too old, too many or too large, and returns them.
 
+        Raises:
+            Conflict: the clock is in doubt, so it is not known which sessions are old.
+        """
+        if (problem := self.clock_guard.problem) is not None:
+            raise Conflict(f"{problem}: nothing is deleted as old. If the clock is right, run `{CONFIRM_COMMAND}`")
+        await self.seen_servers.forget_gone_skills()
+        return await self.sessions.prune(size_of=self.measure_workspace)
 
-async def skills_in_sight(keeping: Keeping | None, scope: Scope | None = None) -> tuple[Tool, ...]:
-    """The skills that ``scope`` sees, as tools; without one those of the local user."""
-    if keeping is None:
-        return ()
-    return skills_as_tools(await keeping.skills.list(scope or Scope(tenant=LOCAL, caller=LOCAL)))
+    async def prune_as_it_fills(self) -> None:
+        """Deletes results whose short life is over, and what exceeds the bytes of the tenants that have used sessions lately."""
+        await self.sessions.prune_results()
+        if tenants := self.used_disk.take_tenants():
+            await self.sessions.prune(size_of=self.used_disk.read_size, tenants=tenants)
 
 
 @asynccontextmanager
-async def open_keeping(config: Config) -> AsyncGenerator[Keeping]:
-    """Open the store and what is kept in it; close it at the end.
+async def open_session_stores(config: Config) -> AsyncGenerator[SessionStores]:
+    """Opens the store and the session stores in it, and closes them at the end.
 
     Raises:
-        StoreUnavailable: it cannot be opened.
+        StoreUnavailable: the store cannot be opened.
         ConfigError: its address or its key cannot be used.
     """
-    key = ledger_key(config)
-    async with open_config_store(config, TABLES) as store:
-        yield keeping_over(store, config, derive(key, "skills"))
+    key = load_ledger_key(config)
+    async with open_config_store(config) as store:
+        guard = ClockGuard(store)
+        await guard.sync()
+        stores = build_session_stores(store, config, derive_key(key, "skills"), guard)
+        await stores.adopt_old_folders()
+        yield stores
 
 
-def keeping_over(store: Store, config: Config, key: bytes) -> Keeping:
-    """The same over a store that is open already and has our ``TABLES``."""
-    spaces = Workspaces(root=config.state_dir / "workspaces", uid=NOBODY, gid=NOBODY)
-    kept, learnt = config.sessions, config.skills
-    return Keeping(
-        sessions=Sessions(
+def build_session_stores(store: Store, config: Config, key: bytes, guard: ClockGuard) -> SessionStores:
+    """Builds the session stores over a store that is open already."""
+    spaces = Workspaces(root=config.state_dir / "workspaces", uid=NOBODY_ID, gid=NOBODY_ID)
+    kept, skill_rules = config.sessions, config.skills
+    used = UsedDisk(partial(_measure_workspace, spaces))
+    return SessionStores(
+        sessions=SessionRegister(
             store,
-            Retention(seconds=kept.days * 86_400, bytes_per_tenant=kept.total_mb << 20, sessions_per_tenant=kept.most),
+            SessionRetention(
+                seconds=kept.days * 86_400,
+                bytes_per_tenant=kept.total_mb << 20,
+                sessions_per_tenant=kept.most,
+                results_per_tenant=kept.results_most,
+            ),
             remove_files=spaces.remove,
-            forget=_forget,
+            forget=_build_forget_statements,
+            clock=guard.now,
+            may_expire=guard.may_expire,
+            note_use=used.note_use,
         ),
-        values=KeyValues(store, KeyValueRules(bytes=kept.kv_bytes, keys=kept.kv_keys)),
-        skills=Skills(store, SkillRules(**dict(learnt)), key),
+        values=KeyValueStore(store, KeyValueRules(bytes=kept.kv_bytes, keys=kept.kv_keys, tenant_bytes=kept.kv_total_bytes)),
+        skills=SkillStore(store, SkillRules(**dict(skill_rules)), key),
         workspaces=spaces,
-        quota=quota_of(config.sandbox.limits.values()),
-        sources=Sources(store, time.time),
+        quota=build_file_quota(config.sandbox.limits.to_limits()),
+        seen_servers=SeenSources(store, time.time),
+        endings=SessionEndings(store),
+        clock_guard=guard,
+        used_disk=used,
     )
 
 
-def _forget(session: SessionRecord) -> tuple[Statement, ...]:
-    """What goes with a session besides its files."""
-    return (*forget_values(session.handle), *forget_skills(session.handle), *forget_sources(session.key))
+def _measure_workspace(workspaces: Workspaces, key: str) -> int:
+    try:
+        return measure_disk_usage(workspaces.folder_path(key))
+    except NotFound:
+        return 0  # there is no folder, or it was removed in the meantime
 
 
-def quota_of(limits: Limits) -> Quota:
-    """What a workspace may hold, as uploads count it."""
-    return Quota(bytes=limits.workspace_mb << 20, files=limits.workspace_files, file_bytes=limits.file_mb << 20)
+def _build_forget_statements(session: SessionRecord) -> tuple[Statement, ...]:
+    """Returns the statements that delete what belongs to a session besides its files."""
+    return (
+        *forget_values(session.handle),
+        *forget_skills(session.handle, session.owner.tenant),
+        *build_forget_statements(session.key, name_files_scope(make_folder_name(session.key))),
+        *session_redactors.build_forget_statements(session.key),
+    )
 
 
-def skill_row(skill: Skill) -> dict[str, Any]:
-    """A skill in a listing: everything but its source."""
+def build_file_quota(limits: Limits) -> FileQuota:
+    """Returns what a workspace may hold, in the units that uploads are counted in."""
+    return FileQuota(bytes=limits.workspace_mb << 20, files=limits.workspace_files, file_bytes=limits.file_mb << 20)
+
+
+def make_skill_row(skill: Skill | SkillSummary) -> dict[str, Any]:
+    """Returns a skill as a row of a listing: everything but its source."""
+    summary = skill if isinstance(skill, SkillSummary) else summarize_skill(skill)
     return {
         "name": skill.name,
         "version": skill.version,
         "level": skill.level,
-        "description": read_source(skill.name, skill.source, len(skill.source) * 4).description,
+        "description": summary.description,
         "requires": list(skill.requires),
         "tested": skill.tested,
         "hash": skill.hash,
@@ -137,11 +183,11 @@ def skill_row(skill: Skill) -> dict[str, Any]:
     }
 
 
-def whole_file(files: Files, path: str) -> bytes:
-    """A file of a workspace, read in ranges: as large as the quota lets it be.
+def read_whole_file(files: WorkspaceFiles, path: str) -> bytes:
+    """Reads a whole file of a workspace in ranges: as large as the quota allows.
 
     Raises:
-        LimitExceeded: it is larger than files may be, by holes for example.
+        LimitExceeded: the file is larger than files may be, for example because it is sparse.
     """
     first = files.read(path, length=READ_BYTES)
     if first.size > files.quota.file_bytes:

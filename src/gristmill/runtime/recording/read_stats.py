@@ -1,23 +1,23 @@
-"""The accounts as one value: what was spent, what the other ways would have cost, what is advised."""
+"""Reads the token accounts as one value: what was spent, what the other ways would have cost, and advice."""
 
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
+from msgspec import Struct
+
 from gristmill.config.tree import Config
-from gristmill.ledger.tokens.conversations import conversations
-from gristmill.ledger.tokens.savings import Savings, Work, explain, savings
-from gristmill.ledger.tokens.spent_tokens import TABLES, Spent
-from gristmill.ledger.tokens.token_advice import Advice, History, advise
+from gristmill.ledger.tokens.conversations import split_conversations
+from gristmill.ledger.tokens.savings import CountedWork, Savings, compute_savings, explain_savings
+from gristmill.ledger.tokens.spent_tokens import SpentTokens
+from gristmill.ledger.tokens.token_advice import Advice, UsageHistory, give_advice
 from gristmill.runtime.open.open_records import open_config_store
-from gristmill.values import dataclass
 
 METHOD = "o200k_base tokens; input of a loop that re-sends its context, one call per request; see docs/explain/tokens.md"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stats:
-    """``summary`` says both savings in a sentence, whichever way they went."""
+class Stats(Struct, frozen=True, kw_only=True):
+    """The token account of some work; ``summary`` says both savings in a sentence, whether positive or negative."""
 
     executions: int
     calls: int
@@ -30,10 +30,12 @@ class Stats:
     method: str = METHOD
 
 
-def stats_of(history: History, *, is_one: bool = False, advised: bool = True) -> Stats:
-    """The account of a history, ``is_one`` if it is one conversation; nothing is advised upon one that is too short for it."""
-    work = Work(definitions=history.definitions, executions=history.executions, calls=history.calls, searches=history.searches)
-    found = savings(work) if is_one else savings(*conversations(work))
+def compute_stats(history: UsageHistory, *, is_one: bool = False, advised: bool = True) -> Stats:
+    """Computes the account of a history, one conversation if ``is_one``; ``advised`` is false for one too short for advice."""
+    work = CountedWork(
+        definitions=history.definitions, executions=history.executions, calls=history.calls, searches=history.searches
+    )
+    found = compute_savings(work) if is_one else compute_savings(*split_conversations(work))
     return Stats(
         executions=len(history.executions),
         calls=len(history.calls),
@@ -41,31 +43,31 @@ def stats_of(history: History, *, is_one: bool = False, advised: bool = True) ->
         tools=len(history.definitions),
         definition_tokens=sum(history.definitions.values()),
         savings=found,
-        summary=explain(found),
-        advice=advise(history) if advised else (),
+        summary=explain_savings(found),
+        advice=give_advice(history) if advised else (),
     )
 
 
 async def read_stats(
-    spent: Spent, *, tenant: str, session: str | None = None, since: float = 0.0, execution: str | None = None
+    spent: SpentTokens, *, tenant: str, session: str | None = None, since: float = 0.0, execution: str | None = None
 ) -> Stats:
-    """The account of a tenant, of one of its sessions, or of one execution alone, whenever that was.
+    """Reads the account of a tenant, of one of its sessions, or of one execution alone, at any time.
 
     Raises:
-        NotFound: nothing is kept of the execution.
+        NotFound: no record of the execution is kept.
     """
     if execution is not None:
-        return stats_of(await spent.of_execution(execution, tenant=tenant), is_one=True, advised=False)
-    history = await spent.history(tenant=tenant, session=session, since=since)
-    return await asyncio.to_thread(stats_of, history, is_one=session is not None)  # a month of them takes its time
+        return compute_stats(await spent.read_execution(execution, tenant=tenant), is_one=True, advised=False)
+    history = await spent.read_history(tenant=tenant, session=session, since=since)
+    return await asyncio.to_thread(compute_stats, history, is_one=session is not None)  # a month of records takes a while
 
 
 @asynccontextmanager
-async def open_spent(config: Config) -> AsyncGenerator[Spent]:
-    """The accounts alone, without a sandbox or a server.
+async def open_spent_tokens(config: Config) -> AsyncGenerator[SpentTokens]:
+    """Opens the token accounts alone, without a sandbox or a server.
 
     Raises:
         StoreUnavailable: the store cannot be opened.
     """
-    async with open_config_store(config, TABLES) as store:
-        yield Spent(store)
+    async with open_config_store(config) as store:
+        yield SpentTokens(store)

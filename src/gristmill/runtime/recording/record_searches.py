@@ -1,56 +1,56 @@
-"""Searches go on record too: who asked what, what was found, and what that cost."""
+"""Records searches: who asked what, what was found, and what that cost."""
 
 from collections.abc import Callable
 
+from msgspec import Struct
+
 from gristmill.ledger.audit.audit import Audit
 from gristmill.ledger.audit.audit_entries import AuditRecord
-from gristmill.ledger.tokens.spent_records import SearchRecord
-from gristmill.model import ToolCall
-from gristmill.runtime.execution.session_redactors import Redactors
-from gristmill.runtime.recording.token_accounts import Accounts
-from gristmill.runtime.tools.discovery import Found
-from gristmill.values import dataclass
+from gristmill.ledger.tokens.spent_records import SpentSearch
+from gristmill.model import Identity, ToolCall
+from gristmill.runtime.execution.session_redactors import SessionRedactors
+from gristmill.runtime.recording.token_accounts import TokenAccounts
+from gristmill.runtime.tools.discovery import SearchAnswer
 
-SCOPE = "run searches"
-"""Masks of queries belong to no session: they are never restored, and forgotten with those of old runs."""
+MASK_SCOPE = "run searches"
+"""The scope of masks in queries. It belongs to no session: such masks are never restored, and deleted with those of old runs."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Searches:
-    """Keeps what was searched for. Queries are masked: they are content."""
+class SearchRecorder(Struct, frozen=True, kw_only=True):
+    """Records what was searched for. Queries are masked, because they are content."""
 
     audit: Audit
-    accounts: Accounts
-    redactors: Redactors
+    accounts: TokenAccounts
+    redactors: SessionRedactors
     clock: Callable[[], float]
 
-    async def asked(self, found: Found, *, session: str | None, caller: str, tenant: str) -> None:
-        """A search whose answer goes to a model."""
-        record = await self._record(found, session=session, caller=caller)
+    async def record_search(self, found: SearchAnswer, *, session: str | None, identity: Identity) -> None:
+        """Records a search whose answer goes to a model."""
+        record = await self._build_record(found, session=session, caller=identity.caller)
         keys = list(record.found)
         self.audit.record(
             AuditRecord(
                 kind="search",
                 id=f"search/{record.at:.6f}",
                 time=record.at,
-                tenant=tenant,
+                tenant=identity.tenant,
                 session=session,
-                caller=caller,
+                caller=identity.caller,
                 status="ok" if keys else "nothing",
                 bytes=len(found.text),
                 details={"query": record.query, "found": [*keys]},
             )
         )
-        self.accounts.search(tenant, record, found.text)
+        self.accounts.count_search(identity.tenant, record, found.text)
 
-    async def by_code(self, call: ToolCall, found: Found) -> None:
-        """A search that code made: its call is on record already, and its answer costs a model nothing."""
-        record = await self._record(found, session=call.session, caller=call.caller, in_code=True)
-        self.accounts.search(call.tenant, record, "")
+    async def record_code_search(self, call: ToolCall, found: SearchAnswer) -> None:
+        """Counts a search that code made: its call is recorded already, and its answer costs a model nothing."""
+        record = await self._build_record(found, session=call.session, caller=call.identity.caller, in_code=True)
+        self.accounts.count_search(call.identity.tenant, record, "")
 
-    async def _record(self, found: Found, *, session: str | None, caller: str, in_code: bool = False) -> SearchRecord:
-        redactor = await self.redactors.of(SCOPE, is_new=False)
-        return SearchRecord(
+    async def _build_record(self, found: SearchAnswer, *, session: str | None, caller: str, in_code: bool = False) -> SpentSearch:
+        redactor = await self.redactors.get_redactor(MASK_SCOPE, is_new=False)
+        return SpentSearch(
             session=session, caller=caller, at=self.clock(), query=redactor.mask_text(found.query),
             found=tuple(hit.tool.key for hit in found.hits), in_code=in_code,
         )  # fmt: skip

@@ -1,229 +1,274 @@
-"""What happened goes on record: one record per execution and one per call in it, refusals and failures included."""
+"""Records what happened: one record per execution and one per call in it, refusals and failures included."""
 
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
-from dataclasses import field, replace
+from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
 import msgspec
+from msgspec import Struct, field
 
-from gristmill.errors import Error, Refused, StoreUnavailable
+from gristmill.errors import Error, OutcomeNotStored, Refused, StoreUnavailable
 from gristmill.ledger.anomalies import Anomalies
 from gristmill.ledger.audit.audit import Audit
-from gristmill.ledger.audit.audit_entries import INTERRUPTED, AuditRecord, Kind
-from gristmill.ledger.kept_outcomes import Outcomes
+from gristmill.ledger.audit.audit_entries import BEGUN, INTERRUPTED, AuditRecord, Kind
+from gristmill.ledger.kept_outcomes import KeptOutcomes
 from gristmill.ledger.metrics import NoMetrics
-from gristmill.ledger.record_text import sha256
-from gristmill.ledger.tokens.spent_records import CallRecord
-from gristmill.ledger.tokens.spent_records import ExecutionRecord as Counted
-from gristmill.ledger.trace import Ended, NoTraces
-from gristmill.model import Handler, Json, Outcome, ToolCall, ToolResult
-from gristmill.runtime.calls.answer_discovery import SERVER as RESERVED
-from gristmill.runtime.execution.execution_state import Run
-from gristmill.runtime.recording.token_accounts import Accounts, MadeCall, MadeExecution, returned_text
-from gristmill.values import dataclass
-
-BEGUN = "begun"
-"""Among the details of an execution that failed for our part: its program may have run, so it is not to be run anew."""
+from gristmill.ledger.record_text import hash_text
+from gristmill.ledger.tokens.spent_records import SpentCall, SpentExecution
+from gristmill.ledger.trace import NoTraces, ReportEnding
+from gristmill.model import ABANDONED, Execution, Handler, Json, Outcome, ToolCall, ToolResult
+from gristmill.runtime.calls.answer_discovery import RESERVED_SERVER as RESERVED
+from gristmill.runtime.execution.execution_state import ExecutionState
+from gristmill.runtime.recording.token_accounts import TokenAccounts, UncountedCall, UncountedExecution, render_returned
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recorder:
-    """Opens the record of an execution. With ``wait`` an answer goes back only when its record is kept."""
+class Recorder(Struct, frozen=True, kw_only=True):
+    """Opens the record of an execution. With ``wait`` an answer goes back only when its record is stored."""
 
     audit: Audit
-    note: Callable[[Run, str], None]
-    """Keeps what is needed to resume a run."""
-    accounts: Accounts
+    note_run: Callable[[ExecutionState, str], None]
+    """Stores what is needed to resume a run."""
+    accounts: TokenAccounts
     metrics: NoMetrics
     anomalies: Anomalies
-    outcomes: Outcomes
+    outcomes: KeptOutcomes
+    name_tool: Callable[[str], str]
+    """Returns the name under which a call is recorded: code can invent names, and only those that exist are kept."""
     traces: NoTraces = field(default_factory=NoTraces)
     wait: bool = False
     clock: Callable[[], float] = time.time
 
-    def execution(self, run: Run) -> "ExecutionRecord":
-        """The record of one execution, to be entered."""
-        return ExecutionRecord(self, run, self.clock())
+    def open_execution(self, run: ExecutionState) -> "ExecutionRecorder":
+        """Returns the recorder of one execution, to be entered as a context."""
+        return ExecutionRecorder(self, run, self.clock())
 
-    def noticed(self, record: AuditRecord) -> None:
-        """Put something on record that belongs to no execution, and count it."""
-        self.metrics.noticed(record.rule or record.kind)
+    async def store_outcome(self, outcome: Outcome, execution: Execution) -> None:
+        """Stores an outcome if it was promised, and waits for the records of the execution if this recorder does.
+
+        Raises:
+            StoreUnavailable: something is not stored; the same call may be made again.
+        """
+        await self.keep_promised(outcome, execution)
+        await self.wait_for_records()
+
+    async def keep_promised(self, outcome: Outcome, execution: Execution) -> None:
+        """Stores an outcome if it was promised.
+
+        Raises:
+            StoreUnavailable: it is not stored.
+        """
+        if execution.promised:
+            await self.outcomes.keep(outcome, identity=execution.identity)
+
+    async def wait_for_records(self) -> None:
+        """Waits until all records so far are stored, if this recorder waits for them.
+
+        Raises:
+            StoreUnavailable: they are not.
+        """
+        if self.wait:
+            await self.audit.flush()
+
+    def record_security(self, record: AuditRecord) -> None:
+        """Records something that belongs to no execution, and counts it."""
+        self.metrics.count_security_event(record.rule or record.kind)
         self.audit.record(record)
 
 
-@dataclass(slots=True)
-class ExecutionRecord:
-    """An execution under way; left without ``finish`` it was broken off, and the record says so."""
+class ExecutionRecorder(Struct):
+    """Records an execution under way; if it is left without ``finish``, the record says that it was broken off."""
 
     recorder: Recorder
-    run: Run
+    run: ExecutionState
     began: float
     finished: bool = False
     bytes: int = 0
-    made: list[MadeCall] = field(default_factory=list[MadeCall])
+    calls_made: list[UncountedCall] = field(default_factory=list[UncountedCall])
     _span: ExitStack = field(default_factory=ExitStack)
-    _ended: Ended | None = None
-    within: Any = None
-    """The span, for calls: a session's are read by a task that is older than the execution."""
+    _report_ending: ReportEnding | None = None
+    trace_context: Any = None
+    """The span, for calls: those of a session are read by a task that is older than the execution."""
 
-    async def finish(self, run: Run, outcome: Outcome) -> Outcome:
-        """Record how it ended, and what it cost."""
-        self.run, self.finished = run, True
-        self._record(outcome.status, outcome.error, outcome.execution_time_ms, rule=outcome.error_type)
-        if self.made or outcome.status not in ("ok", "refused"):
-            self.recorder.note(run, outcome.status)
-        outcome = replace(outcome, tokens_saved=self.recorder.accounts.add(self._spent(run, outcome)))
-        self.recorder.metrics.executed(
+    async def finish(self, run: ExecutionState, outcome: Outcome) -> Outcome:
+        """Records how the execution ended, and what it cost.
+
+        Raises:
+            OutcomeNotStored: the records cannot be stored now.
+        """
+        self.run = run
+        outcome = replace(outcome, tokens_saved=self.recorder.accounts.count_execution(self._build_account(run, outcome)))
+        # The outcome comes first: a record that says how an execution ended stands for an outcome that can be fetched, wherever
+        # the process was killed or the execution cancelled. Without the record the execution can be resumed.
+        unstored = await self._store(self.recorder.keep_promised(outcome, run.execution))
+        self.finished = True
+        self._record_execution(outcome.status, outcome.error, outcome.execution_time_ms, rule=outcome.error_type)
+        if self.calls_made or outcome.status not in ("ok", "refused"):
+            self.recorder.note_run(run, outcome.status)
+        self.recorder.metrics.count_execution(
             outcome.status,
             seconds=outcome.execution_time_ms / 1000,
             memory_mb=outcome.memory_mb,
             tokens_saved=outcome.tokens_saved,
         )
         self._count_masks(run)
-        if self._ended is not None:
-            self._ended(outcome.status)
-        self._notice(outcome)
-        if run.execution.promised:
-            await self.recorder.outcomes.keep(outcome, tenant=run.execution.tenant, caller=run.execution.caller)
-        if self.recorder.wait:
-            await self.recorder.audit.flush()
+        if self._report_ending is not None:
+            self._report_ending(outcome.status)
+        self._record_refusal_or_limit(outcome)
+        if unstored := unstored or await self._store(self.recorder.wait_for_records()):
+            text = f"execution {outcome.id} has ended, but its record cannot be stored now ({unstored}): ask again soon"
+            raise OutcomeNotStored(text, outcome=outcome) from None
         return outcome
 
-    def call(self, call: ToolCall, ending: "Ending") -> None:
-        """Record one call of it."""
+    async def _store(self, storing: Awaitable[None]) -> str | None:
+        """Waits until something is stored; returns why it is not."""
+        try:
+            await storing
+        except StoreUnavailable as error:
+            return error.message
+        return None
+
+    def record_call(self, call: ToolCall, ending: "RecordedEnding") -> None:
+        """Records one call of the execution."""
         self.bytes += len(ending.result)
-        tool = self.run.names.get(call.id, call.tool)
+        tool = self.run.names.get(call.id) or self.recorder.name_tool(call.tool)
         decision, server = self.run.decisions.get(call.id), tool.partition(".")[0]
-        self._put(
+        self._append_record(
             "call",
             f"{call.execution}/{call.id}",
             tool=tool,
-            arguments=self.run.shown(call),
+            arguments=self.run.mask_arguments(call),
             decision=decision.effect if decision else None,
             rule=ending.rule or (decision.rule if decision else None),
             status=ending.status,
-            error=self.run.show(ending.error) if ending.error else None,
+            error=self.run.mask_value(ending.error) if ending.error else None,
             bytes=len(ending.result),
             ms=round(ending.seconds * 1000, 3),
         )
-        self.recorder.metrics.called(server, ending.status, seconds=ending.seconds)
+        self.recorder.metrics.count_call(server, ending.status, seconds=ending.seconds)
         if ending.status == "refused.call":
-            self._security(call, ending.rule or "refused.call", {"tool": tool})
-        self._habits(call, tool, ending)
+            self._record_security(call, ending.rule or "refused.call", {"tool": tool})
+        self._record_anomalies(call, tool, ending)
         if server != RESERVED and ending.status != "planned":
-            self.made.append(_made(call, tool, ending, len(self.made), self.recorder.clock()))
+            self.calls_made.append(_build_made_call(call, tool, ending, len(self.calls_made), self.recorder.clock()))
 
-    def _count_masks(self, run: Run) -> None:
-        """A redactor may belong to several executions at once: what one of them has counted is not there for the next."""
+    def _count_masks(self, run: ExecutionState) -> None:
+        """Counts masks and resets the redactor's count, as several executions may share a redactor and must not count twice."""
         if run.redactor is None:
             return
         counted, run.redactor.count = run.redactor.count, Counter()
         for kind, count in counted.items():
-            self.recorder.metrics.masked(kind, count)
+            self.recorder.metrics.count_masked(kind, count)
 
-    def _habits(self, call: ToolCall, tool: str, ending: "Ending") -> None:
-        """What is unusual for this session becomes a security record; nothing is refused for it."""
+    def _record_anomalies(self, call: ToolCall, tool: str, ending: "RecordedEnding") -> None:
+        """Records what is unusual for this session as security records; nothing is refused for it."""
         if call.session is None:
             return
         found = self.recorder.anomalies.observe(
-            f"{call.tenant}/{call.session}",
+            f"{call.identity.tenant}/{call.session}",
             tool,
             at=self.recorder.clock(),
             is_error=ending.status != "ok",
             size=len(ending.result),
         )
         for anomaly in found:
-            self._security(call, f"anomaly.{anomaly.kind}", {"tool": tool, "value": anomaly.value, "usual": anomaly.usual})
+            self._record_security(call, f"anomaly.{anomaly.kind}", {"tool": tool, "value": anomaly.value, "usual": anomaly.usual})
 
-    def _notice(self, outcome: Outcome) -> None:
-        """Refused code and limits that were reached are security records too."""
+    def _record_refusal_or_limit(self, outcome: Outcome) -> None:
+        """Records refused code and reached limits as security records."""
         rule = f"limit.{outcome.limit}" if outcome.limit else outcome.error_type if outcome.status == "refused" else None
         if rule is not None:
-            self._security(None, rule, {})
+            self._record_security(None, rule, {})
 
-    def _security(self, call: ToolCall | None, rule: str, details: dict[str, Json]) -> None:
-        self.recorder.metrics.noticed(rule.partition(" ")[0])
-        self._put("security", f"{self.run.execution.id}/{call.id if call else 0}/{rule}", rule=rule, details=details)
+    def _record_security(self, call: ToolCall | None, rule: str, details: dict[str, Json]) -> None:
+        self.recorder.metrics.count_security_event(rule.partition(" ")[0])
+        self._append_record("security", f"{self.run.execution.id}/{call.id if call else 0}/{rule}", rule=rule, details=details)
 
-    def _spent(self, run: Run, outcome: Outcome) -> MadeExecution:
+    def _build_account(self, run: ExecutionState, outcome: Outcome) -> UncountedExecution:
         execution = run.execution
-        returned = returned_text(outcome)
-        record = Counted(
+        returned = render_returned(outcome)
+        record = SpentExecution(
             execution=execution.id,
             session=execution.session,
-            caller=execution.caller,
+            caller=execution.identity.caller,
             at=self.began,
             ms=outcome.execution_time_ms,
             status=outcome.status,
             code_bytes=len(execution.code),
             returned_bytes=len(returned),
         )
-        return MadeExecution(
-            tenant=execution.tenant, record=record, code=execution.code, returned=returned, calls=tuple(self.made)
+        return UncountedExecution(
+            tenant=execution.identity.tenant, record=record, code=execution.code, returned=returned, calls=tuple(self.calls_made)
         )
 
-    def _record(
+    def _record_execution(
         self, status: str, error: str | None, ms: float, rule: str | None = None, details: dict[str, Json] | None = None
     ) -> None:
         execution, has_masks = self.run.execution, self.run.redactor is not None
-        self._put(
+        self._append_record(
             "execution",
             execution.id,
-            # Not what was only asked for: that may be another tenant's, and its record has no place among those.
+            # Not an execution that was only asked for: it may be another tenant's, and must not be named as the parent.
             parent=execution.resume if self.run.root != execution.id else None,
             time=self.began,
-            # Without masks nothing readable is kept of it, only what tells it from other programs.
-            code=self.run.show(execution.code) if has_masks else None,
-            code_hash=None if has_masks else sha256(execution.code),
+            # Without a redactor the code is not kept, only a hash that tells it from other programs.
+            code=self.run.mask_value(execution.code) if has_masks else None,
+            code_hash=None if has_masks else hash_text(execution.code),
             status=status,
-            error=self.run.show(error) if error else None,
+            error=self.run.mask_value(error) if error else None,
             rule=rule,
             bytes=self.bytes,
             ms=ms,
             details=details or {},
         )
 
-    def _put(self, kind: Kind, name: str, **fields: Any) -> None:
-        """Put something on record that happened in this execution, now unless ``fields`` say otherwise."""
+    def _append_record(self, kind: Kind, name: str, **fields: Any) -> None:
+        """Records something that happened in this execution, now unless ``fields`` give another time."""
         execution = self.run.execution
         fields.setdefault("parent", execution.id)
         fields.setdefault("time", self.recorder.clock())
-        tenant, session, caller = execution.tenant, execution.session, execution.caller
-        self.recorder.audit.record(AuditRecord(kind=kind, id=name, tenant=tenant, session=session, caller=caller, **fields))
+        who, session = execution.identity, execution.session
+        self.recorder.audit.record(
+            AuditRecord(kind=kind, id=name, tenant=who.tenant, session=session, caller=who.caller, **fields)
+        )
 
-    def __enter__(self) -> "ExecutionRecord":
+    def __enter__(self) -> "ExecutionRecorder":
         execution = self.run.execution
-        self._ended = self._span.enter_context(self.recorder.traces.execution(execution.id, execution.session))
-        self.within = self.recorder.traces.here()
+        self._report_ending = self._span.enter_context(self.recorder.traces.open_execution_span(execution.id, execution.session))
+        self.trace_context = self.recorder.traces.get_context()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._span.__exit__(kind, error, trace)
         if not self.finished:
-            status = error.code if isinstance(error, Error) else INTERRUPTED if INTERRUPTED in _words(error) else "cancelled"
-            ms, told = (self.recorder.clock() - self.began) * 1000, str(error) if isinstance(error, Error) else None
-            self._record(status, told, ms, details={BEGUN: True} if self._may_have_run(error) else None)
-            self.recorder.metrics.broken_off(status)
-            if self.made:
-                self.recorder.note(self.run, "crashed")
+            status = (
+                error.code
+                if isinstance(error, Error)
+                else INTERRUPTED
+                if INTERRUPTED in _list_cancel_reasons(error)
+                else "cancelled"
+            )
+            ms, message = (self.recorder.clock() - self.began) * 1000, str(error) if isinstance(error, Error) else None
+            self._record_execution(status, message, ms, details={BEGUN: True} if self._may_have_run(error) else None)
+            self.recorder.metrics.count_broken_off(status)
+            if self.calls_made:
+                self.recorder.note_run(self.run, "crashed")
 
     def _may_have_run(self, error: BaseException | None) -> bool:
-        # Once it is taken in the store may fail before the program runs or after; a sandbox that cannot be had, only before.
-        return bool(self.made) or (isinstance(error, StoreUnavailable) and self.run.redactor is not None)
+        # After the intake the store may fail before or after the program runs; a sandbox that is not available fails only before.
+        return bool(self.calls_made) or (isinstance(error, StoreUnavailable) and self.run.redactor is not None)
 
 
-def _words(error: BaseException | None) -> tuple[object, ...]:
-    """Whoever cancels may say why; what else breaks an execution off has nothing to say here."""
+def _list_cancel_reasons(error: BaseException | None) -> tuple[object, ...]:
+    """Returns the reasons that a cancellation carries; other errors carry none here."""
     return error.args if isinstance(error, asyncio.CancelledError) else ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
+class RecordedEnding(Struct, frozen=True, kw_only=True):
     """How a call ended: its status, its answer as text, why it failed and by which rule, how long it took."""
 
     status: str
@@ -233,54 +278,59 @@ class Ending:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
-    """A layer, the outermost: whatever becomes of a call is on record."""
+class RecordCalls(Struct, frozen=True):
+    """The outermost layer: records how each call ended, whether it succeeded, failed or was refused."""
 
-    record: ExecutionRecord
+    record: ExecutionRecorder
 
     async def __call__(self, call: ToolCall, proceed: Handler) -> ToolResult:
-        """Pass the call on and record what came of it."""
-        began, ending = time.perf_counter(), Ending(status="cancelled")
+        """Passes the call on and records how it ended."""
+        began, ending = time.perf_counter(), RecordedEnding(status="cancelled")
         try:
-            with self.record.recorder.traces.call(call.tool, call.id, self.record.within) as ended:
+            recorder = self.record.recorder
+            tool = recorder.name_tool(call.tool)
+            with recorder.traces.open_call_span(tool, call.id, self.record.trace_context) as report_ending:
                 result = await proceed(call)
                 if result.is_error:
-                    ended("tool_error")
+                    report_ending("tool_error")
             status = "planned" if result.planned is not None else "failed" if result.is_error else "ok"
-            ending = Ending(status=status, result=_text(result), seconds=time.perf_counter() - began)
+            ending = RecordedEnding(status=status, result=_encode_result(result), seconds=time.perf_counter() - began)
             return result
         except Error as error:
             rule = error.rule if isinstance(error, Refused) else None
-            ending = Ending(status=error.code, error=error.message, rule=rule, seconds=time.perf_counter() - began)
+            ending = RecordedEnding(status=error.code, error=error.message, rule=rule, seconds=time.perf_counter() - began)
+            raise
+        except asyncio.CancelledError as cancelled:
+            status = ABANDONED if ABANDONED in _list_cancel_reasons(cancelled) else "cancelled"
+            ending = RecordedEnding(status=status, seconds=time.perf_counter() - began)
             raise
         finally:
-            self.record.call(call, ending)
+            self.record.record_call(call, ending)
 
 
-def _made(call: ToolCall, tool: str, ending: Ending, position: int, at: float) -> MadeCall:
-    arguments = _encoded(dict(call.arguments))
-    record = CallRecord(
+def _build_made_call(call: ToolCall, tool: str, ending: RecordedEnding, position: int, at: float) -> UncountedCall:
+    arguments = _encode_json(dict(call.arguments))
+    record = SpentCall(
         execution=call.execution,
         position=position,
         tool=tool,
         server=tool.partition(".")[0],
         session=call.session,
-        caller=call.caller,
+        caller=call.identity.caller,
         at=at,
         ms=ending.seconds * 1000,
         status=ending.status,
         argument_bytes=len(arguments),
         result_bytes=len(ending.result),
     )
-    return MadeCall(record=record, arguments=arguments, result=ending.result)
+    return UncountedCall(record=record, arguments=arguments, result=ending.result)
 
 
-def _text(result: ToolResult) -> str:
-    return "" if result.planned is not None else _encoded(result.value)
+def _encode_result(result: ToolResult) -> str:
+    return "" if result.planned is not None else _encode_json(result.value)
 
 
-def _encoded(value: Json) -> str:
+def _encode_json(value: Json) -> str:
     try:
         return msgspec.json.encode(value).decode()
     except (TypeError, ValueError, RecursionError):

@@ -1,115 +1,113 @@
-"""What an execution cost in tokens, counted with a real tokenizer behind its back: answers do not wait for it."""
+"""Counts what an execution cost in tokens, with a real tokenizer and in the background: answers do not wait for it."""
 
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import asdict, replace
 
-from gristmill.catalog.catalog import Catalog, told
+from msgspec import Struct, to_builtins
+from msgspec.structs import replace
+
+from gristmill.catalog.catalog import Catalog, render_for_model
 from gristmill.errors import StoreUnavailable
 from gristmill.ledger.tokens.count_tokens import count_tokens
-from gristmill.ledger.tokens.savings import saved_once
-from gristmill.ledger.tokens.spent_records import CallRecord, ExecutionRecord, SearchRecord
-from gristmill.ledger.tokens.spent_tokens import Spent
+from gristmill.ledger.tokens.savings import compute_saved_once
+from gristmill.ledger.tokens.spent_records import SpentCall, SpentExecution, SpentSearch
+from gristmill.ledger.tokens.spent_tokens import SpentTokens
 from gristmill.model import Outcome
-from gristmill.shaping.token_counter import Count, token_counter
-from gristmill.shaping.values.compact_json import as_text
-from gristmill.values import dataclass
+from gristmill.shaping.token_counter import Count, load_token_counter
+from gristmill.shaping.values.compact_json import encode_json_text
 
 log = logging.getLogger(__name__)
 
-WAITING = 1_000
+MOST_WAITING = 1_000
 WAITING_BYTES = 64_000_000
-"""What may wait to be counted; past that an execution is left out of the accounts, and the log says so."""
-AT_ONCE = 40_000
-"""Characters that are counted before the answer goes back; more is counted afterwards."""
+"""What may wait to be counted; beyond that an execution is left out of the accounts, and the log says so."""
+AT_ONCE_CHARACTERS = 40_000
+"""Most characters that are counted before the answer goes back; more is counted afterwards."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MadeCall:
-    """One call whose texts are still here to be counted."""
+class UncountedCall(Struct, frozen=True, kw_only=True):
+    """One call with its texts, which are not counted yet."""
 
-    record: CallRecord
+    record: SpentCall
     arguments: str
     result: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MadeExecution:
-    """An execution whose texts are still here to be counted."""
+class UncountedExecution(Struct, frozen=True, kw_only=True):
+    """An execution with its texts, which are not counted yet."""
 
     tenant: str
-    record: ExecutionRecord
+    record: SpentExecution
     code: str
     returned: str
-    calls: tuple[MadeCall, ...]
+    calls: tuple[UncountedCall, ...]
 
     @property
     def size(self) -> int:
-        """Characters to be counted."""
+        """Returns the number of characters to be counted."""
         return len(self.code) + len(self.returned) + sum(len(call.arguments) + len(call.result) for call in self.calls)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MadeSearch:
-    """A search whose answer is still here to be counted."""
+class UncountedSearch(Struct, frozen=True, kw_only=True):
+    """A search with its answer, which is not counted yet."""
 
     tenant: str
-    record: SearchRecord
+    record: SpentSearch
     answer: str
 
     @property
     def size(self) -> int:
-        """Characters to be counted."""
+        """Returns the number of characters to be counted."""
         return len(self.record.query) + len(self.answer)
 
 
-Made = MadeExecution | MadeSearch
+UncountedWork = UncountedExecution | UncountedSearch
 
 
-class Accounts:
-    """Counts in a thread, one execution after another, and keeps the numbers."""
+class TokenAccounts:
+    """Counts tokens in a thread, one execution after another, and stores the numbers."""
 
-    def __init__(self, spent: Spent, catalog: Callable[[], Catalog], surface_tokens: int) -> None:
+    def __init__(self, spent: SpentTokens, catalog: Callable[[], Catalog], surface_tokens: int) -> None:
         self._spent, self._catalog, self._surface = spent, catalog, surface_tokens
         self._definitions: tuple[str, int] = ("", 0)
         """A version of the catalogue, and the tokens of all its definitions."""
-        self._queue: asyncio.Queue[Made] = asyncio.Queue(WAITING)
-        self._bytes = 0
+        self._queue: asyncio.Queue[UncountedWork] = asyncio.Queue(MOST_WAITING)
+        self._waiting_size = 0
         self._count: Count | None = None
         self._worker: asyncio.Task[None] | None = None
 
-    def add(self, made: MadeExecution) -> int | None:
-        """Count ``made``: at once where that costs nothing to speak of, and then what it saved is known; else soon."""
-        if self._count is not None and made.size <= AT_ONCE and self._definitions[0] == self._catalog().version:
-            return self._counted(made, self._count)
-        self._later(made)
+    def count_execution(self, made: UncountedExecution) -> int | None:
+        """Counts ``made``: at once where that is cheap, and then returns what it saved; otherwise soon, and returns None."""
+        if self._count is not None and made.size <= AT_ONCE_CHARACTERS and self._definitions[0] == self._catalog().version:
+            return self._store_execution(made, self._count)
+        self._enqueue(made)
         return None
 
-    def search(self, tenant: str, record: SearchRecord, answer: str) -> None:
-        """Count a search and the answer that a model got: at once where the tokenizer is there already, else soon."""
-        made = MadeSearch(tenant=tenant, record=record, answer=answer)
-        if self._count is not None and made.size <= AT_ONCE:
-            self._counted_search(made, self._count)
+    def count_search(self, tenant: str, record: SpentSearch, answer: str) -> None:
+        """Counts a search and the answer that a model got: at once if the tokenizer is loaded already, otherwise soon."""
+        made = UncountedSearch(tenant=tenant, record=record, answer=answer)
+        if self._count is not None and made.size <= AT_ONCE_CHARACTERS:
+            self._store_search(made, self._count)
         else:
-            self._later(made)
+            self._enqueue(made)
 
-    def _later(self, made: Made) -> None:
-        if self._queue.full() or self._bytes + made.size > WAITING_BYTES:
-            what = f"execution {made.record.execution}" if isinstance(made, MadeExecution) else "a search"
+    def _enqueue(self, made: UncountedWork) -> None:
+        if self._queue.full() or self._waiting_size + made.size > WAITING_BYTES:
+            what = f"execution {made.record.execution}" if isinstance(made, UncountedExecution) else "a search"
             log.warning("%s is left out of the token accounts: too much waits to be counted", what)
             return
-        self._bytes += made.size
+        self._waiting_size += made.size
         self._queue.put_nowait(made)
         if self._worker is None or self._worker.done():
-            self._worker = asyncio.create_task(self._work())
+            self._worker = asyncio.create_task(self._count_queued())
 
-    async def settled(self) -> None:
-        """Return when everything that was added is counted."""
+    async def wait_until_counted(self) -> None:
+        """Waits until everything that was added is counted."""
         if self._worker is not None:
             await asyncio.gather(self._worker, return_exceptions=True)
 
-    async def _work(self) -> None:
+    async def _count_queued(self) -> None:
         while not self._queue.empty():
             made = self._queue.get_nowait()
             try:
@@ -117,49 +115,49 @@ class Accounts:
             except StoreUnavailable as error:
                 log.warning("the token accounts lack an entry: %s", error)
             finally:
-                self._bytes -= made.size
+                self._waiting_size -= made.size
 
-    def _count_all(self, made: Made) -> None:
-        self._count = self._count or token_counter()
+    def _count_all(self, made: UncountedWork) -> None:
+        self._count = self._count or load_token_counter()
         if self._count is None:
-            return  # no tokenizer for this Python: nothing is guessed
+            return  # there is no tokenizer for this Python: nothing is estimated
         self._count_definitions(self._count)
-        if isinstance(made, MadeSearch):
-            self._counted_search(made, self._count)
+        if isinstance(made, UncountedSearch):
+            self._store_search(made, self._count)
         else:
-            self._counted(made, self._count)
+            self._store_execution(made, self._count)
 
     def _count_definitions(self, count: Count) -> None:
         catalog = self._catalog()
         if self._definitions[0] == catalog.version:
             return
-        tokens = {tool.key: count(told(tool)) for tool in catalog}
-        self._spent.defined(tokens)
+        tokens = {tool.key: count(render_for_model(tool)) for tool in catalog}
+        self._spent.store_definitions(tokens)
         self._definitions = (catalog.version, sum(tokens.values()))
 
-    def _counted_search(self, made: MadeSearch, count: Count) -> None:
+    def _store_search(self, made: UncountedSearch, count: Count) -> None:
         tokens = {"query_tokens": count(made.record.query), "answer_tokens": count(made.answer)}
-        self._spent.note(tenant=made.tenant, search=replace(made.record, **tokens))
+        self._spent.store_spent(tenant=made.tenant, search=replace(made.record, **tokens))
 
-    def _counted(self, made: MadeExecution, count: Count) -> int:
+    def _store_execution(self, made: UncountedExecution, count: Count) -> int:
         execution = replace(
             made.record,
-            code_tokens=count_tokens(made.code, count).tokens,
-            returned_tokens=count_tokens(made.returned, count).tokens,
+            code_tokens=count_tokens(made.code, count),
+            returned_tokens=count_tokens(made.returned, count),
         )
         calls = [
             replace(
                 call.record,
-                argument_tokens=count_tokens(call.arguments, count).tokens,
-                result_tokens=count_tokens(call.result, count).tokens,
+                argument_tokens=count_tokens(call.arguments, count),
+                result_tokens=count_tokens(call.result, count),
             )
             for call in made.calls
         ]
-        self._spent.note(tenant=made.tenant, execution=execution, calls=calls)
-        return saved_once(execution, calls, definitions=self._definitions[1], surface=self._surface)
+        self._spent.store_spent(tenant=made.tenant, execution=execution, calls=calls)
+        return compute_saved_once(execution, calls, definitions=self._definitions[1], surface=self._surface)
 
 
-def returned_text(outcome: Outcome) -> str:
-    """What of an outcome goes into a model's context."""
-    left_out = [asdict(part) for part in outcome.left_out]
-    return as_text({"output": outcome.output, "result": outcome.result, "error": outcome.error, "left_out": left_out})
+def render_returned(outcome: Outcome) -> str:
+    """Returns the part of an outcome that goes into a model's context, as text."""
+    left_out = to_builtins(outcome.left_out)
+    return encode_json_text({"output": outcome.output, "result": outcome.result, "error": outcome.error, "left_out": left_out})

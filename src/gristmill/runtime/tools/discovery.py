@@ -1,55 +1,67 @@
-"""Finding tools: search, list, describe, and how the servers are. Answers from the snapshot; no server is asked."""
+"""Finds tools: search, list, describe, and the status of servers. Answers come from the snapshot; no server is asked."""
 
 import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import dataclass
 
 import anyio
+from msgspec.structs import asdict
 
-from gristmill.catalog.catalog import Catalog, told
-from gristmill.catalog.modules.tool_outline import python_text, typescript_text
-from gristmill.catalog.pins.pinned_definitions import Change
-from gristmill.catalog.pins.scan_definitions import Finding
-from gristmill.catalog.search.render_hits import SKILLS, bytes_per_three, one_line, render
+from gristmill.catalog.catalog import Catalog, render_for_model
+from gristmill.catalog.modules.tool_outline import render_python_text, render_typescript_text
+from gristmill.catalog.pins.pinned_definitions import DefinitionChange
+from gristmill.catalog.pins.scan_definitions import DefinitionFinding
+from gristmill.catalog.search.render_hits import SKILLS, estimate_tokens, render_hits, take_first_sentence
 from gristmill.catalog.search.search_hits import BUDGET_TOKENS, DetailLevel, ServerSummary
-from gristmill.config.tree import Config
 from gristmill.errors import NotFound
 from gristmill.model import Tool
-from gristmill.near_names import near_names
+from gristmill.near_names import find_near_names
 from gristmill.runtime.calls.learn_from_calls import OUTSIDE
-from gristmill.runtime.tools.search_answers import MOST_HITS, MOST_KEYS, MOST_TOKENS, Described, Found, Language, writing_of
-from gristmill.runtime.tools.search_skills import among_skills, by_words
-from gristmill.runtime.tools.tool_library import Library
-from gristmill.shaping.token_counter import Count, token_counter
-from gristmill.upstream.base import State, Upstreams
-from gristmill.values import dataclass
+from gristmill.runtime.tools.search_answers import (
+    MOST_HITS,
+    MOST_KEYS,
+    MOST_TOKENS,
+    QUERY_CHARACTERS,
+    DescribedTools,
+    Language,
+    SearchAnswer,
+    build_answer_writing,
+)
+from gristmill.runtime.tools.search_skills import index_with_skills, match_by_words
+from gristmill.runtime.tools.tool_library import ToolLibrary
+from gristmill.shaping.token_counter import Count, load_token_counter
+from gristmill.upstream.base import PrintingServer, State, Upstreams
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerRow:
-    """How a server is; ``tokens`` is what a model would pay to have all of its definitions in context."""
+    """The state of one tool server."""
 
     name: str
     kind: str
     state: State
     tools: int
     tokens: int
+    """How many tokens its definitions would take in a model's context."""
     era: str | None = None
+    """The MCP revision that it speaks: `modern` (2026) or `legacy` (older); null if unknown."""
     error: str | None = None
     changed: int = 0
-    """Tools whose definition is not the one that was accepted."""
+    """How many of its tools have a definition that differs from the accepted one."""
     flagged: int = 0
-    """Tools whose definition is suspicious."""
+    """How many of its tools have a suspicious definition."""
     confined: bool = False
-    """Whether its program runs within walls."""
+    """Whether its program runs confined, with limited access to this machine."""
+
+    __pydantic_config__ = {"use_attribute_docstrings": True}  # noqa: RUF012  # the sentences above go into the OpenAPI document
 
 
 class Discovery:
-    """Every question about what tools there are."""
+    """Answers every question about which tools there are."""
 
-    def __init__(self, upstreams: Upstreams, library: Library, *, count: Count | None = None) -> None:
-        """``count`` measures what an answer costs; by default it counts tokens, by a vocabulary that takes 0.1 s to load."""
+    def __init__(self, upstreams: Upstreams, library: ToolLibrary, *, count: Count | None = None) -> None:
+        """``count`` measures what an answer costs; by default it counts tokens, with a vocabulary that takes 0.1 s to load."""
         self._upstreams, self._library, self._count = upstreams, library, count
         self._tokens: tuple[Catalog, Mapping[str, int]] | None = None
 
@@ -63,95 +75,98 @@ class Discovery:
         budget_tokens: int = BUDGET_TOKENS,
         skills: Sequence[Tool] = (),
         who: str = OUTSIDE,
-    ) -> Found:
-        """The best tools for ``query``, best first, and as text of at most ``budget_tokens``; ``skills`` compete with them.
+    ) -> SearchAnswer:
+        """Returns the best tools for ``query``, best first, and text of at most ``budget_tokens``; ``skills`` compete with tools.
 
-        What ``who`` calls next rises for similar questions, if that is learned.
+        Tools that ``who`` calls next rank higher for similar questions, if learning from use is on.
 
         Raises:
-            NotFound: no such server; carries near names.
+            NotFound: there is no such server; the error carries near names.
         """
+        query = query[:QUERY_CHARACTERS]
         if server is not None and not (skills and server == SKILLS):
-            server = self._server(server)
+            server = self._resolve_server(server)
         if not len(self._library.visible) and not skills:
-            return Found(query=query, hits=(), text="")
-        searchable = await self._library.searchable()
+            return SearchAnswer(query=query, hits=(), text="")
+        searchable = await self._library.load_searchable()
         budget = min(budget_tokens, MOST_TOKENS)
 
         learned, usage = self._library.learned, self._library.usage
 
-        def work() -> Found:
-            place = among_skills(searchable, query, skills, server) if skills else searchable
+        def search_and_render() -> SearchAnswer:
+            place = index_with_skills(searchable, query, skills, server) if skills else searchable
             habits = usage.habits if usage else None
             hits = place.index.search(query, min(limit, MOST_HITS), server=server, habits=habits)
             if not hits and server in (None, SKILLS):
-                hits = by_words(query, skills, min(limit, MOST_HITS))
-            writing = writing_of(searchable.catalog, searchable.marks, learned, self._count or _counter(), place.catalog)
-            text = render(hits, detail_level=detail_level, budget_tokens=budget, writing=writing)
-            return Found(query=query, hits=tuple(hits), text=text)
+                hits = match_by_words(query, skills, min(limit, MOST_HITS))
+            writing = build_answer_writing(
+                searchable.catalog, searchable.marks, learned, self._count or _load_counter(), place.catalog
+            )
+            text = render_hits(hits, detail_level=detail_level, budget_tokens=budget, writing=writing)
+            return SearchAnswer(query=query, hits=tuple(hits), text=text)
 
-        found = await asyncio.to_thread(work)
+        found = await asyncio.to_thread(search_and_render)
         if usage is not None:
-            usage.asked(who, query, [hit.tool.key for hit in found.hits])
+            usage.note_search(who, query, [hit.tool.key for hit in found.hits])
         return found
 
     def list_servers(self) -> tuple[ServerSummary, ...]:
-        """Every server and how many tools it has."""
+        """Returns every server and how many tools it has."""
         catalog = self._library.visible
-        return tuple(ServerSummary(name=each.name, tools=len(catalog.of_server(each.name))) for each in self._upstreams)
+        return tuple(ServerSummary(name=each.name, tools=len(catalog.tools_of_server(each.name))) for each in self._upstreams)
 
     def list_tools(self, server: str) -> tuple[Tool, ...]:
-        """The tools of one server.
+        """Returns the tools of one server.
 
         Raises:
-            NotFound: no such server; carries near names.
+            NotFound: there is no such server; the error carries near names.
         """
-        return self._library.visible.of_server(self._server(server))
+        return self._library.visible.tools_of_server(self._resolve_server(server))
 
     def modules(self) -> dict[str, tuple[str, ...]]:
-        """What code can import: the module of each server whose tools are known (``servers.<module>``), and its functions."""
+        """Returns what code can import: the module of each server with known tools (``servers.<module>``), and its functions."""
         catalog = self._library.catalog
         return {
-            module: tuple(catalog.functions[tool.key] for tool in catalog.of_server(server))
+            module: tuple(catalog.functions[tool.key] for tool in catalog.tools_of_server(server))
             for server, module in catalog.modules.items()
         }
 
     async def describe(
         self, keys: str | Sequence[str], *, language: Language = "python", skills: Sequence[Tool] = ()
-    ) -> Described:
-        """The tools of these keys (``server.tool``), with everything their servers say about them.
+    ) -> DescribedTools:
+        """Returns the tools with these keys (``server.tool``), with everything their servers say about them.
 
         Raises:
-            UnknownTool: a key that nobody has; carries near names.
+            UnknownTool: no server has a tool with this key; the error carries near names.
         """
         asked = [keys] if isinstance(keys, str) else list(keys)[:MOST_KEYS]
-        known = Catalog.of(skills)
-        tools = tuple(known.get(key) if key in known else self._library.shown(key) for key in asked)
-        catalog, learned, warnings = self._library.visible, self._library.learned, await self._warnings()
-        write, comment = (typescript_text, "//") if language == "typescript" else (python_text, "#")
+        known = Catalog.from_tools(skills)
+        tools = tuple(known.get(key) if key in known else self._library.find_visible(key) for key in asked)
+        catalog, learned, warnings = self._library.visible, self._library.learned, await self._collect_warnings()
+        write, comment = (render_typescript_text, "//") if language == "typescript" else (render_python_text, "#")
 
-        def text(tool: Tool) -> str:
+        def write_text(tool: Tool) -> str:
             warning = "".join(f"{comment} warning: {line}\n" for line in warnings.get(tool.key, ()))
             return warning + write(known if tool.server == SKILLS else catalog, tool, learned.get(tool.key)).rstrip()
 
-        texts = await asyncio.to_thread(lambda: [text(tool) for tool in tools])
-        return Described(tools=tools, text="\n\n\n".join(texts))
+        texts = await asyncio.to_thread(lambda: [write_text(tool) for tool in tools])
+        return DescribedTools(tools=tools, text="\n\n\n".join(texts))
 
-    async def changes(self) -> tuple[Change, ...]:
-        """The tools whose definition is not the one that was accepted, and what differs."""
+    async def changes(self) -> tuple[DefinitionChange, ...]:
+        """Returns the tools whose definition is not the accepted one, and what differs."""
         return await self._library.changes()
 
-    async def findings(self) -> tuple[Finding, ...]:
-        """What is suspicious in the definitions: hidden characters, talk of other servers' tools."""
+    async def findings(self) -> tuple[DefinitionFinding, ...]:
+        """Returns what is suspicious in the definitions: hidden characters, mentions of other servers' tools."""
         return await self._library.findings()
 
     async def accept(self, *, server: str | None = None, tool: str | None = None) -> tuple[str, ...]:
-        """Accept the definitions that have changed: all, those of one server, or one tool's; returns the keys.
+        """Accepts the definitions that have changed: all, those of one server, or one tool's; returns the keys.
 
         Raises:
-            NotFound: no such server or tool; carries near names.
+            NotFound: there is no such server or tool; the error carries near names.
         """
-        server = self._server(server) if server is not None else None
+        server = self._resolve_server(server) if server is not None else None
         key = self._library.find(tool).key if tool is not None else None
         wanted = [
             change
@@ -160,18 +175,20 @@ class Discovery:
         ]
         return await self._library.accept({change.key: change.seen for change in wanted}) if wanted else ()
 
-    async def _warnings(self) -> Mapping[str, list[str]]:
+    async def _collect_warnings(self) -> Mapping[str, list[str]]:
         found: dict[str, list[str]] = {}
         for finding in await self._library.findings():
             words = f"{finding.rule.replace('-', ' ')} in {finding.place}: {finding.shown}"
-            found.setdefault(finding.key, []).append(one_line(words))
+            found.setdefault(finding.key, []).append(take_first_sentence(words))
         for change in await self._library.changes():
             places = ", ".join(edit.place for edit in change.edits)
-            found.setdefault(change.key, []).append(one_line(f"the definition has changed since it was accepted ({places})"))
+            found.setdefault(change.key, []).append(
+                take_first_sentence(f"the definition has changed since it was accepted ({places})")
+            )
         return found
 
     async def servers(self) -> tuple[ServerRow, ...]:
-        """One row per server, in the order of the configuration."""
+        """Returns one row per server, in the order of the configuration."""
         tokens = Counter[str]()
         for key, count in (await self.definition_tokens()).items():
             tokens[key.partition(".")[0]] += count
@@ -182,37 +199,42 @@ class Discovery:
             for status in self._upstreams.status
         )
 
-    async def settled(self, seconds: float, *, again: bool = False) -> None:
-        """Wait, no longer than ``seconds``, for the first listing of servers whose tools are not known yet.
+    def last_output(self, server: str) -> tuple[str, ...]:
+        """Returns the last lines that the program of ``server`` wrote to stderr; none for servers that are no programs.
 
-        ``again`` also connects to those whose tools are remembered from an earlier run.
+        Raises:
+            NotFound: there is no such server; the error carries near names.
+        """
+        upstream = self._upstreams[self._resolve_server(server)]
+        return upstream.last_output if isinstance(upstream, PrintingServer) else ()
+
+    async def wait_until_listed(self, seconds: float, *, again: bool = False) -> None:
+        """Waits, no longer than ``seconds``, for the first listing of servers whose tools are not known yet.
+
+        ``again`` also connects to servers whose tools are remembered from an earlier run.
         """
         waited_for = [upstream for upstream in self._upstreams if again or not upstream.tools]
+        if not waited_for:
+            return
         with anyio.move_on_after(seconds):
             async with anyio.create_task_group() as tasks:
                 for upstream in waited_for:
-                    tasks.start_soon(upstream.settled)
+                    tasks.start_soon(upstream.wait_until_settled)
 
-    async def keep(self, config: Config, key: str) -> None:
-        """Keep what a search needs for the next start with this configuration; see `last`."""
-        from gristmill.runtime.last_keep import keep_last  # only a search by hand keeps anything
-
-        await keep_last(config, key, self._upstreams, self._library)
-
-    def _server(self, name: str) -> str:
-        """The server's own name; the module that code imports it as is understood too."""
+    def _resolve_server(self, name: str) -> str:
+        """Returns the server's own name; the name of the module that code imports is understood too."""
         known = [upstream.name for upstream in self._upstreams]
         if name in known:
             return name
         spelled = {module: server for server, module in self._library.catalog.modules.items()}
         if name not in spelled:
-            near = near_names(name, known)
+            near = find_near_names(name, known)
             hint = "" if near else f"; there are {', '.join(known[:20])}" if known else "; none is configured"
             raise NotFound(f"there is no server {name[:80]!r}{hint}", near=near)
         return spelled[name]
 
     async def definition_tokens(self) -> Mapping[str, int]:
-        """What a model would pay to have each tool's definition in context, by its key."""
+        """Returns the tokens that each tool's definition would cost in a model's context, by the tool's key."""
         catalog = self._library.catalog
         if self._tokens is None or self._tokens[0] is not catalog:
             self._tokens = catalog, await asyncio.to_thread(_count_definitions, catalog)
@@ -220,9 +242,9 @@ class Discovery:
 
 
 def _count_definitions(catalog: Catalog) -> dict[str, int]:
-    count = _counter()
-    return {tool.key: count(told(tool)) for tool in catalog}
+    count = _load_counter()
+    return {tool.key: count(render_for_model(tool)) for tool in catalog}
 
 
-def _counter() -> Count:
-    return token_counter() or bytes_per_three
+def _load_counter() -> Count:
+    return load_token_counter() or estimate_tokens

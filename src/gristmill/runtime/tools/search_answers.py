@@ -1,58 +1,58 @@
-"""What a search answers with, and how it is written: the same whether the whole house is open or only the last catalogue."""
+"""The answers of a search, and how they are written."""
 
 from collections.abc import Callable, Mapping
 from typing import Literal
 
+from msgspec import Struct
+
 from gristmill.catalog.catalog import Catalog
-from gristmill.catalog.modules.tool_module import LearnedResult
-from gristmill.catalog.modules.tool_outline import signature_line, type_lines
-from gristmill.catalog.search.render_hits import SKILLS, Writing
-from gristmill.catalog.search.search_hits import Hit
+from gristmill.catalog.modules.tool_module import LearnedResultType
+from gristmill.catalog.modules.tool_outline import render_signature_line, render_type_lines
+from gristmill.catalog.search.render_hits import SKILLS, AnswerWriting
+from gristmill.catalog.search.search_hits import SearchHit
 from gristmill.model import Tool
-from gristmill.values import dataclass
 
 Language = Literal["python", "typescript"]
 
 MOST_HITS = 50
 MOST_KEYS = 100
 MOST_TOKENS = 20_000
-"""Larger wishes are cut to these: an answer has to fit into a model's context."""
+QUERY_CHARACTERS = 2_000
+"""Larger requests are cut to these numbers: an answer has to fit into a model's context, and questions are remembered."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """What a search found: ``hits``, best first, and ``text`` to show to a model."""
+class SearchAnswer(Struct, frozen=True, kw_only=True):
+    """The answer of a search: ``hits``, best first, and ``text`` to show to a model."""
 
     query: str
-    hits: tuple[Hit, ...]
+    hits: tuple[SearchHit, ...]
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Described:
-    """Tools in full: ``text`` is source to read."""
+class DescribedTools(Struct, frozen=True, kw_only=True):
+    """Tools described in full: ``text`` is source to read."""
 
     tools: tuple[Tool, ...]
     text: str
 
 
-def writing_of(
+def build_answer_writing(
     catalog: Catalog,
     marks: Mapping[str, str],
-    learned: Mapping[str, LearnedResult],
+    learned: Mapping[str, LearnedResultType],
     count: Callable[[str], int],
     with_skills: Catalog | None = None,
-) -> Writing:
-    """Tools are written by the names of the whole snapshot, skills by those of the catalogue that holds them."""
+) -> AnswerWriting:
+    """Returns how answers are written: tools with the names of the whole snapshot, skills with those of ``with_skills``."""
 
-    def home(server: str) -> Catalog:
+    def choose_catalog(server: str) -> Catalog:
         return with_skills if server == SKILLS and with_skills is not None else catalog
 
-    return Writing(
-        signature=lambda tool: signature_line(home(tool.server), tool, learned.get(tool.key)),
-        function=lambda tool: home(tool.server).functions[tool.key],
-        module=lambda server: home(server).modules[server],
-        types=lambda tool: type_lines(home(tool.server), tool, learned.get(tool.key)),
+    return AnswerWriting(
+        signature=lambda tool: render_signature_line(choose_catalog(tool.server), tool, learned.get(tool.key)),
+        function=lambda tool: choose_catalog(tool.server).functions[tool.key],
+        module=lambda server: choose_catalog(server).modules[server],
+        types=lambda tool: render_type_lines(choose_catalog(tool.server), tool, learned.get(tool.key)),
         mark=lambda tool: marks.get(tool.key, ""),
         count=count,
     )

@@ -1,7 +1,7 @@
-"""What a program needs of this machine in order to start: itself, its environment or package tree, and its interpreter.
+"""Finds what a program needs of this machine in order to start: its own files, its environment or package tree, its interpreter.
 
-Only what can be told from files: a virtual environment by its `pyvenv.cfg`, a Node package by its `node_modules`, a script by
-its first line. A program in somebody's home never opens the home itself.
+Only files are inspected: a virtual environment is known by its `pyvenv.cfg`, a Node package by its `node_modules`, a script by
+its first line. A program in a home folder never opens the home folder itself.
 """
 
 import os
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store", "/home/linuxbrew/.linuxbrew")
-"""Programs and libraries of the machine: what everybody may read."""
+"""Programs and libraries of the machine, which every user may read."""
 SETTINGS = tuple(
     f"/etc/{name}"
     for name in """ld.so.cache ld.so.conf ld.so.conf.d ld.so.preload nsswitch.conf passwd group hosts host.conf hostname
@@ -19,35 +19,35 @@ SETTINGS = tuple(
     ca-certificates.conf crypto-policies alternatives os-release lsb-release debian_version mime.types magic gitconfig npmrc
     pip.conf profile bash.bashrc inputrc terminfo fonts java static nix""".split()
 )
-"""What programs look up in /etc. Not all of it: keys, passwords and the settings of services are there too."""
+"""Files that programs look up in /etc. Not the whole folder: it also holds keys, passwords and the settings of services."""
 KERNEL = (
     *(f"/proc/{name}" for name in "self meminfo cpuinfo stat loadavg uptime version filesystems sys".split()),
     *(f"/sys/{name}" for name in "devices/system/cpu devices/system/node kernel/mm/transparent_hugepage".split()),
 )
-"""Never the whole of /proc: the command lines of all other programs are in it."""
+"""Kernel files that programs read. Never the whole of /proc: it holds the command lines of all other programs."""
 DEVICES = tuple(f"/dev/{name}" for name in "null zero full random urandom".split())
 
-_HOPS = 40
+_MOST_LINKS = 40
 _SHEBANG = re.compile(rb"#!\s*(\S+)(?:[ \t]+(\S.*?))?\s*\n")
-_HOME = re.compile(r"(?m)^home\s*=\s*(.+?)\s*$")
+_HOME_LINE = re.compile(r"(?m)^home\s*=\s*(.+?)\s*$")
 
 
-def needed(program: str, path: str) -> tuple[str, ...]:
-    """The files and folders that ``program`` consists of, with the interpreter that ``path`` finds for it."""
+def find_needed_files(program: str, path: str) -> tuple[str, ...]:
+    """Finds the files and folders that ``program`` consists of, and the interpreter that ``path`` finds for it."""
     found: dict[str, None] = {}
     waiting = [program]
     while waiting and len(found) < 64:
-        hops = list(_hops(Path(waiting.pop())))
+        hops = list(_follow_links(Path(waiting.pop())))
         for hop in hops:
-            found.update(dict.fromkeys(_trees(hop)))
+            found.update(dict.fromkeys(_find_trees(hop)))
         found[str(hops[-1])] = None
-        waiting += [name for name in _interpreter(hops[-1], path) if name not in found]
+        waiting += [name for name in _find_interpreter(hops[-1], path) if name not in found]
     return tuple(found)
 
 
-def _hops(path: Path) -> Iterator[Path]:
-    """The path and whatever it links to, one link at a time: an environment is told by the link, a package by its target."""
-    for _ in range(_HOPS):
+def _follow_links(path: Path) -> Iterator[Path]:
+    """Yields the path and each link target in turn: an environment is known by the link, a package by the target."""
+    for _ in range(_MOST_LINKS):
         yield path
         if not path.is_symlink():
             break
@@ -56,7 +56,7 @@ def _hops(path: Path) -> Iterator[Path]:
         yield real
 
 
-def _trees(program: Path) -> Iterator[str]:
+def _find_trees(program: Path) -> Iterator[str]:
     if "node_modules" in program.parts:
         yield str(Path(*program.parts[: program.parts.index("node_modules") + 1]))
     prefix = program.parent.parent
@@ -65,16 +65,16 @@ def _trees(program: Path) -> Iterator[str]:
     settings = prefix / "pyvenv.cfg"
     if settings.is_file():
         yield str(prefix)
-        if home := _HOME.search(settings.read_text(encoding="utf-8", errors="replace")):
-            yield from _prefix(Path(home[1]).parent)
+        if home := _HOME_LINE.search(settings.read_text(encoding="utf-8", errors="replace")):
+            yield from _find_prefix_libraries(Path(home[1]).parent)
     else:
-        yield from _prefix(prefix)
+        yield from _find_prefix_libraries(prefix)
 
 
-def _prefix(prefix: Path) -> Iterator[str]:
-    """An installation's libraries: enough for a Python, a Node and a program with libraries of its own."""
+def _find_prefix_libraries(prefix: Path) -> Iterator[str]:
+    """Yields an installation's libraries: enough for a Python, a Node and a program with libraries of its own."""
     libraries = prefix / "lib"
-    # In a home, `lib` may be anything; those of a language are known by their names.
+    # In a home folder, `lib` may hold anything; only the libraries of known languages are opened, by name.
     if prefix == Path.home():
         yield from (str(each) for each in libraries.glob("python3*"))
         yield from (str(each) for each in libraries.glob("node_modules"))
@@ -82,7 +82,7 @@ def _prefix(prefix: Path) -> Iterator[str]:
         yield str(libraries)
 
 
-def _interpreter(script: Path, path: str) -> Iterator[str]:
+def _find_interpreter(script: Path, path: str) -> Iterator[str]:
     try:
         with script.open("rb") as file:
             first = _SHEBANG.match(file.read(512))

@@ -1,1 +1,1 @@
-"""The Linux backend: one file per kernel idea. Stdlib only, since half of it runs inside the jail."""
+"""The Linux backend: one file per kernel feature. Standard library only, since half of it runs inside the jail."""

@@ -1,17 +1,17 @@
-"""The kernel by number: system calls through ctypes, for calls that the standard library does not offer."""
+"""System calls by number through ctypes, for calls that the standard library does not offer."""
 
 import ctypes
 import os
 
-TYPE_CHECKING = False  # as in `typing`, whose loading would cost every launch milliseconds
+TYPE_CHECKING = False  # as in `typing`, whose import would add milliseconds to every launch
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 MACHINE = os.uname().machine
 
 
-def _read() -> dict[str, dict[str, int]]:
-    # Line by line, without json, pathlib and platform, which the launchers would load for this file alone while a caller waits.
+def _read_tables() -> dict[str, dict[str, int]]:
+    # Read line by line, without json, pathlib and platform: a launcher would import them for this file while a caller waits.
     found: dict[str, dict[str, int]] = {}
     table: dict[str, int] = {}
     with open(os.path.join(os.path.dirname(__file__), "syscalls.json"), encoding="latin-1") as file:
@@ -24,17 +24,17 @@ def _read() -> dict[str, dict[str, int]]:
     return found
 
 
-_TABLES = _read()
+_TABLES = _read_tables()
 
 
-def tables() -> dict[str, dict[str, int]]:
-    """The numbers of the system calls by machine and name."""
+def get_syscall_tables() -> dict[str, dict[str, int]]:
+    """Returns the numbers of the system calls by machine and name."""
     return _TABLES
 
 
-NUMBERS = tables().get(MACHINE, {})
+NUMBERS = get_syscall_tables().get(MACHINE, {})
 
-# PyDLL keeps the GIL during the call: all of these return at once, and a zygote has one thread anyway.
+# PyDLL keeps the GIL during the call: all these calls return at once, and the template has one thread anyway.
 _libc = ctypes.PyDLL(None, use_errno=True)
 _syscall = _libc.syscall
 _syscall.restype = ctypes.c_long
@@ -43,24 +43,24 @@ PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 1, 4, 38
 
 
 class KernelRefused(OSError):
-    """A system call failed; the message names it."""
+    """A system call failed; the message names the call."""
 
 
-def call(name: str, *args: object) -> int:
-    """Make one system call.
+def make_syscall(name: str, *args: object) -> int:
+    """Makes one system call.
 
     Raises:
-        KernelRefused: the kernel said no, or this machine has no such call.
+        KernelRefused: the kernel refused it, or this machine has no such call.
     """
-    result = _syscall(ctypes.c_long(number(name)), *(_argument(arg) for arg in args))
+    result = _syscall(ctypes.c_long(find_syscall_number(name)), *(_convert_argument(arg) for arg in args))
     if result < 0:
         errno = ctypes.get_errno()
         raise KernelRefused(errno, f"{name}: {os.strerror(errno)}")
     return result
 
 
-def number(name: str) -> int:
-    """The number of a system call.
+def find_syscall_number(name: str) -> int:
+    """Returns the number of a system call.
 
     Raises:
         KernelRefused: this machine has no such call.
@@ -71,23 +71,23 @@ def number(name: str) -> int:
     return found
 
 
-def raw(number: int, *args: int) -> int:
-    """Make one system call by number; a failure is the negative errno."""
+def make_raw_syscall(number: int, *args: int) -> int:
+    """Makes one system call by number; returns the negative errno when it fails."""
     result = _syscall(ctypes.c_long(number), *(ctypes.c_long(arg) for arg in args))
     return result if result >= 0 else -ctypes.get_errno()
 
 
 fork: "Callable[[], int]" = _libc.fork
-FORK: int = ctypes.cast(_libc.fork, ctypes.c_void_p).value or 0
-"""libc's fork: nothing of Python's is run in the child, whose one thread goes on where the template's stood."""
+FORK_ADDRESS: int = ctypes.cast(_libc.fork, ctypes.c_void_p).value or 0
+"""The address of libc's fork. It runs none of Python's fork hooks: the child continues where the template's one thread was."""
 
 
 def prctl(option: int, value: int = 0) -> int:
-    """``prctl`` with one argument."""
-    return call("prctl", option, value, 0, 0, 0)
+    """Calls ``prctl`` with one argument."""
+    return make_syscall("prctl", option, value, 0, 0, 0)
 
 
-def _argument(arg: object) -> object:
+def _convert_argument(arg: object) -> object:
     if isinstance(arg, int):
         return ctypes.c_long(arg)
     if isinstance(arg, str):

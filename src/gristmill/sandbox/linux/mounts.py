@@ -1,4 +1,4 @@
-"""Mounts: the file tree that the jail sees, built by allow-list in an empty tmpfs."""
+"""Mounts: builds the file tree that the jail sees, by an allow-list, in an empty tmpfs."""
 
 import ctypes
 import os
@@ -19,26 +19,28 @@ class _MountAttr(ctypes.Structure):
 
 
 def _mount(source: str, target: str, kind: str | None, flags: int, options: str | None = None) -> None:
-    kernel.call("mount", source, target, kind, flags, options)
+    kernel.make_syscall("mount", source, target, kind, flags, options)
 
 
-def _restrict(target: str, attributes: int, *, recursive: bool) -> None:
+def _restrict_mount(target: str, attributes: int, *, recursive: bool) -> None:
     attr = _MountAttr(attributes, 0, 0, 0)
-    kernel.call("mount_setattr", AT_FDCWD, target, AT_RECURSIVE if recursive else 0, ctypes.byref(attr), ctypes.sizeof(attr))
+    kernel.make_syscall(
+        "mount_setattr", AT_FDCWD, target, AT_RECURSIVE if recursive else 0, ctypes.byref(attr), ctypes.sizeof(attr)
+    )
 
 
-def new_root(size: str) -> None:
-    """Move into an empty tmpfs; the host's tree stays reachable at ``/.old`` until ``forget_old_root``."""
+def enter_new_root(size: str) -> None:
+    """Moves into an empty tmpfs; the host's tree stays reachable at ``/.old`` until ``forget_old_root``."""
     _mount("none", "/", None, MS_REC | MS_PRIVATE)
     _mount("gristmill", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, f"mode=755,size={size}")
     os.mkdir("/tmp" + OLD_ROOT)
     os.chdir("/tmp")
-    kernel.call("pivot_root", ".", OLD_ROOT[1:])
+    kernel.make_syscall("pivot_root", ".", OLD_ROOT[1:])
     os.chdir("/")
 
 
-def bind(source: str, target: str, writable: bool = False, executable: bool = True) -> None:
-    """Show one path of the host inside: read-only unless said otherwise, never with set-uid or devices."""
+def bind_path(source: str, target: str, writable: bool = False, executable: bool = True) -> None:
+    """Makes one path of the host visible inside: read-only unless told otherwise, never with set-uid programs or devices."""
     origin = OLD_ROOT + source
     if os.path.isdir(origin):
         os.makedirs(target, exist_ok=True)
@@ -47,11 +49,11 @@ def bind(source: str, target: str, writable: bool = False, executable: bool = Tr
         os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o444))
     _mount(origin, target, None, MS_BIND | MS_REC)
     attributes = ATTR_NOSUID | ATTR_NODEV | (0 if writable else ATTR_RDONLY) | (0 if executable else ATTR_NOEXEC)
-    _restrict(target, attributes, recursive=True)
+    _restrict_mount(target, attributes, recursive=True)
 
 
 def bind_device(name: str) -> None:
-    """Show one harmless device node."""
+    """Makes one harmless device node visible."""
     target = f"/dev/{name}"
     os.makedirs("/dev", exist_ok=True)
     os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o666))
@@ -59,65 +61,65 @@ def bind_device(name: str) -> None:
 
 
 def bind_proc() -> None:
-    """Carry the host's /proc over: a fresh one may only be mounted where a full one is visible."""
+    """Makes the host's /proc visible for now: the kernel allows a fresh one only where a complete one is visible."""
     os.makedirs("/proc", exist_ok=True)
     _mount(OLD_ROOT + "/proc", "/proc", None, MS_BIND | MS_REC)
 
 
-def symlink(target: str, path: str) -> None:
-    """Make a symbolic link inside."""
+def make_symlink(target: str, path: str) -> None:
+    """Makes a symbolic link inside."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
     os.symlink(target, path)
 
 
-def folder(path: str) -> None:
-    """Make a folder inside, to mount on."""
+def make_folder(path: str) -> None:
+    """Makes a folder inside, as a mount point."""
     os.makedirs(path, exist_ok=True)
 
 
-def file(path: str, text: str) -> None:
-    """Make a small file inside."""
+def write_file(path: str, text: str) -> None:
+    """Writes a small file inside."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "w", encoding="utf-8") as out:
         out.write(text)
 
 
 def forget_old_root() -> None:
-    """Detach the host's tree: from here on nothing of it can be named."""
-    kernel.call("umount2", OLD_ROOT, MNT_DETACH)
+    """Detaches the host's tree: from then on no path leads to it."""
+    kernel.make_syscall("umount2", OLD_ROOT, MNT_DETACH)
     os.rmdir(OLD_ROOT)
 
 
 def seal_root() -> None:
-    """Make the root itself read-only."""
-    _restrict("/", ATTR_RDONLY | ATTR_NOSUID | ATTR_NODEV, recursive=False)
+    """Makes the root folder itself read-only."""
+    _restrict_mount("/", ATTR_RDONLY | ATTR_NOSUID | ATTR_NODEV, recursive=False)
 
 
-def cover(path: str) -> None:
-    """Hide whatever is at ``path`` under an empty, read-only tmpfs."""
-    kernel.call("mount", *covering(path))
+def cover_path(path: str) -> None:
+    """Hides the content of ``path`` under an empty, read-only tmpfs."""
+    kernel.make_syscall("mount", *make_cover_arguments(path))
 
 
-def covering(path: str) -> tuple[str, str, str, int, str]:
-    """The arguments of the mount that hides ``path``."""
+def make_cover_arguments(path: str) -> tuple[str, str, str, int, str]:
+    """Returns the arguments of the mount that hides ``path``."""
     return "none", path, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY, "size=4k,nr_inodes=2,mode=555"
 
 
-PROC = ("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, "subset=pid")
-"""The arguments of the mount of a /proc of this pid namespace only."""
+PROC_MOUNT = ("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, "subset=pid")
+"""The arguments of the mount that makes a /proc of this pid namespace only."""
 
 
-def fresh_proc() -> bool:
-    """A /proc of this pid namespace only; under a masked outer one (containers) none at all."""
+def mount_fresh_proc() -> bool:
+    """Mounts a /proc of this pid namespace only; returns False where an outer, masked /proc (in containers) forbids that."""
     try:
-        kernel.call("mount", *PROC)
+        kernel.make_syscall("mount", *PROC_MOUNT)
     except kernel.KernelRefused:
         return False
     return True
 
 
 def is_folder(path: str) -> bool:
-    """True for a real folder, false for a link to one."""
+    """Returns True for a real folder, False for a link to one."""
     try:
         return stat.S_ISDIR(os.lstat(path).st_mode)
     except OSError:

@@ -1,4 +1,4 @@
-"""Namespaces and identity: what a process can name, and who it is."""
+"""Namespaces and identity: which objects a process can name, and which user it is."""
 
 import ctypes
 import os
@@ -17,40 +17,40 @@ FLAGS = {
 
 
 def unshare(names: list[str]) -> None:
-    """Leave the named namespaces for new ones (a new pid namespace holds the next child, not the caller)."""
-    kernel.call("unshare", sum(FLAGS[name] for name in names))
+    """Moves into new namespaces of the named kinds (a new pid namespace holds the next child, not the caller)."""
+    kernel.make_syscall("unshare", sum(FLAGS[name] for name in names))
 
 
-def enter_user(inside: int) -> None:
-    """Become ``inside`` in a new user namespace that maps this one uid and gid only."""
-    uid, gid = os.geteuid(), os.getegid()  # before: afterwards both read as the overflow id
+def enter_user_namespace(inside: int) -> None:
+    """Becomes the user ``inside`` in a new user namespace that maps only this one uid and gid."""
+    uid, gid = os.geteuid(), os.getegid()  # read before unshare: afterwards both are the overflow id
     unshare(["user"])
-    _write("/proc/self/setgroups", "deny")
-    _write("/proc/self/gid_map", f"{inside} {gid} 1\n")
-    _write("/proc/self/uid_map", f"{inside} {uid} 1\n")
+    _write_proc_file("/proc/self/setgroups", "deny")
+    _write_proc_file("/proc/self/gid_map", f"{inside} {gid} 1\n")
+    _write_proc_file("/proc/self/uid_map", f"{inside} {uid} 1\n")
 
 
-def become(uid: int, gid: int) -> None:
-    """Give up root for good."""
+def become_user(uid: int, gid: int) -> None:
+    """Gives up root for good."""
     os.setgroups([])
     os.setresgid(gid, gid, gid)
     os.setresuid(uid, uid, uid)
-    # setresuid clears it, and /proc/self would stay owned by root: the uid map could not be written.
+    # setresuid clears this flag, and /proc/self would stay owned by root: the uid map could not be written.
     kernel.prctl(kernel.PR_SET_DUMPABLE, 1)
 
 
 def set_hostname(name: str) -> None:
-    """Name the machine that the jail believes to be on."""
-    kernel.call("sethostname", name, len(name))
+    """Sets the host name that the jail sees."""
+    kernel.make_syscall("sethostname", name, len(name))
 
 
 def die_with_parent(signal: int = 9) -> None:
-    """Let the kernel kill us when our parent is gone."""
+    """Asks the kernel to kill this process when its parent has ended."""
     kernel.prctl(kernel.PR_SET_PDEATHSIG, signal)
 
 
-def no_new_privileges() -> None:
-    """No exec will ever grant more than we have now."""
+def forbid_new_privileges() -> None:
+    """Forbids that any later exec grants more privileges than the process has now."""
     kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
 
 
@@ -63,11 +63,11 @@ NO_CAPS = (ctypes.c_uint32 * 6)()
 
 
 def drop_capabilities() -> None:
-    """Empty the effective, permitted and inheritable sets."""
-    kernel.call("capset", ctypes.byref(CAP_HEADER), ctypes.byref(NO_CAPS))
+    """Empties the effective, permitted and inheritable capability sets."""
+    kernel.make_syscall("capset", ctypes.byref(CAP_HEADER), ctypes.byref(NO_CAPS))
 
 
-def _write(path: str, text: str) -> None:
+def _write_proc_file(path: str, text: str) -> None:
     fd = os.open(path, os.O_WRONLY)
     try:
         os.write(fd, text.encode())

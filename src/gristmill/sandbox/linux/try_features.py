@@ -1,4 +1,4 @@
-"""Run by the probe in a process of its own: try each kernel feature, print what came of it as JSON."""
+"""Run by the kernel probe in a process of its own: tries each kernel feature and prints the outcomes as JSON."""
 
 import json
 import os
@@ -12,8 +12,8 @@ from gristmill.sandbox.linux.seccomp import install_filter as seccomp
 from gristmill.sandbox.linux.seccomp import syscall_filters as filters
 
 
-def attempt(action: Callable[[], None]) -> str | None:
-    """Do it in a child; None if it worked, else what the kernel said."""
+def try_in_child(action: Callable[[], None]) -> str | None:
+    """Runs ``action`` in a child process; returns None if it worked, otherwise the kernel's reason."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -30,33 +30,33 @@ def attempt(action: Callable[[], None]) -> str | None:
 
 
 def try_namespaces() -> None:
-    """A user namespace may be granted and still be worth nothing (AppArmor): mount something in it."""
+    """Mounts something in a new user namespace: such a namespace may be granted and still be useless (AppArmor)."""
     if os.geteuid() == 0:
-        namespaces.become(65_534, 65_534)
-    namespaces.enter_user(0)
+        namespaces.become_user(65_534, 65_534)
+    namespaces.enter_user_namespace(0)
     namespaces.unshare(["mount", "pid", "ipc", "uts", "net", "cgroup"])
-    mounts.new_root("64k")
+    mounts.enter_new_root("64k")
     mounts.bind_proc()
-    # Children need it to map their user; a container's masked /proc lets nobody mount a whole one.
-    if (refusal := attempt(mount_proc)) is not None:
+    # Children need /proc to map their user; with a container's masked /proc no complete one can be mounted.
+    if (refusal := try_in_child(try_proc)) is not None:
         raise OSError(1, refusal)
     mounts.seal_root()
-    mounts.cover("/")
+    mounts.cover_path("/")
     namespaces.drop_capabilities()
-    kernel.call("close_range", 100, 0x7FFFFFFF, 0)
+    kernel.make_syscall("close_range", 100, 0x7FFFFFFF, 0)
     os.close(os.pidfd_open(os.getpid()))
 
 
-def mount_proc() -> None:
-    """Tried by the first process of a new pid namespace."""
-    if not mounts.fresh_proc():
-        raise OSError(1, "a /proc of its own is refused (that of this container is masked)")
+def try_proc() -> None:
+    """Mounts a fresh /proc; run by the first process of a new pid namespace."""
+    if not mounts.mount_fresh_proc():
+        raise OSError(1, "a /proc of its own is refused (the /proc of this container is masked)")
 
 
 def try_landlock() -> None:
-    """Restrict to reading one folder, and see a write elsewhere refused."""
-    namespaces.no_new_privileges()
-    landlock.restrict([landlock.rule(landlock.open_path("/proc"), "read", landlock.abi())], landlock.abi())
+    """Restricts itself to reading one folder, and checks that another one is refused."""
+    namespaces.forbid_new_privileges()
+    landlock.restrict_process([landlock.make_rule(landlock.open_path("/proc"), "read", landlock.read_abi())], landlock.read_abi())
     try:
         os.listdir("/usr")
     except PermissionError:
@@ -65,11 +65,11 @@ def try_landlock() -> None:
 
 
 def try_seccomp() -> None:
-    """Install the real filter."""
-    namespaces.no_new_privileges()
-    seccomp.install(filters.code_filter("namespaces"))
+    """Installs the filter that programs run under, and checks that it refuses a call."""
+    namespaces.forbid_new_privileges()
+    seccomp.install_filter(filters.build_code_filter("namespaces"))
     try:
-        kernel.call("unshare", 0)
+        kernel.make_syscall("unshare", 0)
     except kernel.KernelRefused:
         return
     raise OSError(1, "seccomp does not filter")
@@ -77,4 +77,8 @@ def try_seccomp() -> None:
 
 if __name__ == "__main__":
     trials = {"namespaces": try_namespaces, "landlock": try_landlock, "seccomp": try_seccomp}
-    print(json.dumps({"features": {name: attempt(action) for name, action in trials.items()}, "landlock_abi": landlock.abi()}))
+    print(
+        json.dumps(
+            {"features": {name: try_in_child(action) for name, action in trials.items()}, "landlock_abi": landlock.read_abi()}
+        )
+    )

@@ -1,4 +1,4 @@
-"""Warm jails: sealed children wait for code, used ones die, refilling happens off the hot path."""
+"""Warm jails: sealed children wait for code, used ones are killed, and the pool is refilled while no caller waits."""
 
 import asyncio
 import itertools
@@ -9,41 +9,46 @@ import socket
 from collections import deque
 from collections.abc import AsyncGenerator, Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import replace
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
+from dataclasses import replace as replace_fields
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gristmill.errors import SandboxCrashed, SandboxError, SandboxUnavailable
 from gristmill.model import Isolation, Limits
 from gristmill.sandbox import jail_layout as layout
-from gristmill.sandbox.base import same_seal
-from gristmill.sandbox.jail_plan import SCRATCH, WORKSPACES, JailSpec, plan, requested
+from gristmill.sandbox.base import have_same_seal
+from gristmill.sandbox.jail_plan import SCRATCH, WORKSPACES, JailSpec, make_child_values, plan_jail
 from gristmill.sandbox.linux import cgroups
 from gristmill.sandbox.linux import process_tree as tree
+from gristmill.sandbox.linux.dead_groups import release_locks
+from gristmill.sandbox.linux.group_folders import remove_group_trees
 from gristmill.sandbox.pool.keeper_process import Keeper
-from gristmill.sandbox.pool.session_processes import Family
-from gristmill.sandbox.pool.template_process import Template, TemplateOrder
+from gristmill.sandbox.pool.session_processes import SessionProcesses
+from gristmill.sandbox.pool.template_process import TemplateOrder, TemplateProcess
 from gristmill.sandbox.run import frames as bridge
-from gristmill.sandbox.run.captured_output import Output
+from gristmill.sandbox.run.captured_output import CapturedOutput
 from gristmill.sandbox.run.disk_watch import DiskWatch
-from gristmill.sandbox.run.jail import Handles, Jail
-from gristmill.values import dataclass
+from gristmill.sandbox.run.jail import Jail
+from gristmill.sandbox.run.jail_run import make_nonce
+from gristmill.sandbox.run.run_report import JailHandles
 
 SPAWN_SECONDS = 30.0
 FIRST_CALL_SECONDS = 0.05
-AGAIN_SECONDS = 5.0
-"""After a child that could not be made, the next one is tried."""
+RETRY_SECONDS = 5.0
+"""How long after a failure to make a child the next attempt is made."""
 ANSWER_SECONDS = 0.002
-"""What a caller's answer takes on its way out: a child that replaces the used one is made after that, if it can wait."""
-PRIMED = 2
-"""How many of those next in line have rehearsed: the first is to be done with it when its caller comes."""
+"""The time that an answer takes to reach its caller: the used child is replaced after that, if that can wait."""
+MOST_PRIMED = 2
+"""How many of the next children have rehearsed a program: the first should have finished when its caller comes."""
 _numbers = itertools.count(1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PoolOptions:
-    """What a pool is made of."""
+class PoolOptions(Struct, frozen=True, kw_only=True):
+    """The settings that a pool is made with."""
 
     limits: Limits
     warm: int
@@ -65,29 +70,30 @@ class LinuxPool:
     def __init__(self, options: PoolOptions, level: Isolation) -> None:
         self.isolation: Isolation = level
         self.options = options
-        self.cgroups = cgroups.Hierarchy("none", reason="switched off by configuration")
-        self._places = asyncio.Semaphore(options.concurrency)
+        self.cgroups = cgroups.CgroupHierarchy("none", reason="switched off by configuration")
+        self._run_slots = asyncio.Semaphore(options.concurrency)
         self._warm: deque[Jail] = deque()
         self._live: set[Jail] = set()
-        self._groups: list[cgroups.Group] = []
+        self._groups: list[cgroups.ControlGroup] = []
         self._filling = 0
-        self._used = 0  # children that are about to be replaced
-        self._modules: str | None = None  # those of the last run: the next will most likely import from the same
-        self._sealed_like = options.limits  # the limits last found to fit our children: most callers ask with the same ones
+        self._awaiting_replacement = 0  # children that are about to be replaced
+        self._modules: str | None = None  # the typed modules of the last run: the next run will most likely import from the same
+        self._matching_limits = options.limits  # the limits last found to fit our children: most callers pass the same object
         self._tasks: set[asyncio.Task[None]] = set()
-        self._template: Template | None = None
-        self._launched: Template | None = None  # the first one, until somebody has waited for it
-        self._ordinary: tuple[Template | None, bytes] = None, b""  # what most children of a template are made with
-        self._starting = asyncio.Lock()  # one template at a time, however many callers find it gone
+        self._template: TemplateProcess | None = None
+        self._launching_template: TemplateProcess | None = None  # the first one, until a caller has waited for it
+        # A template, and the values that most of its children are made with.
+        self._common_values: tuple[TemplateProcess | None, bytes] = None, b""
+        self._template_lock = asyncio.Lock()  # one template is started at a time, however many callers find it missing
         self._base_bytes = 0
         self._closed = False
         self.problem: str | None = None
         self._loop = asyncio.get_running_loop()
-        self._porter = ThreadPoolExecutor(1, "gristmill-porter")
+        self._admission_thread = ThreadPoolExecutor(1, "gristmill-admission")
 
     @classmethod
     async def open(cls, options: PoolOptions, level: Isolation, keeper: Keeper | None = None) -> "LinuxPool":
-        """Start the template, from ``keeper`` if there is one already, and fill the pool.
+        """Starts the template, through ``keeper`` if there is one already, and fills the pool.
 
         Raises:
             SandboxUnavailable: a step towards ``level`` failed; the message names it.
@@ -95,9 +101,10 @@ class LinuxPool:
         pool = cls(options, level)
         try:
             pool._prepare_cgroups()
-            pool._launched = Template.launch(pool._order(), keeper)  # before any wait: whoever opens us has more to do meanwhile
+            # Before any wait: the caller has other work to do meanwhile.
+            pool._launching_template = TemplateProcess.launch(pool._make_order(), keeper)
             await asyncio.to_thread(_clear_scratch, options.scratch)
-            # The first child is the proof: what only a child's steps ask of the kernel must fail here, not at the first run.
+            # The first child is the proof: kernel features that only a child's steps need must fail here, not at the first run.
             pool._warm.append(await pool._spawn(options.limits))
         except SandboxCrashed as error:
             await pool.close()
@@ -105,12 +112,12 @@ class LinuxPool:
         except BaseException:
             await pool.close()
             raise
-        pool._begin(pool._fill_later())
+        pool._start_task(pool._fill_later())
         return pool
 
-    async def filled(self) -> None:
-        """Wait until as many children wait as were asked for."""
-        while len(self._warm) < self.options.warm and (self._tasks or self._used):
+    async def wait_until_filled(self) -> None:
+        """Waits until the configured number of children is ready for code."""
+        while len(self._warm) < self.options.warm and (self._tasks or self._awaiting_replacement):
             if self._tasks:
                 await asyncio.wait(set(self._tasks), return_when=asyncio.FIRST_COMPLETED)
             else:
@@ -118,208 +125,245 @@ class LinuxPool:
 
     @property
     def closed(self) -> bool:
-        """Whether it was closed."""
+        """Whether the pool was closed."""
         return self._closed
 
     @property
     def waiting(self) -> int:
-        """Children that wait for code."""
+        """The number of children that wait for code."""
         return len(self._warm)
 
     @property
-    def missing(self) -> tuple[str, ...]:
+    def missing_modules(self) -> tuple[str, ...]:
         """Modules that were to be preloaded but are not installed."""
         return self._template.missing if self._template else ()
 
     def states(self) -> dict[str, int]:
-        """How many children wait for code, run some, are kept for their session, or are about to be one of these."""
+        """Counts the children that wait for code, run a program, are kept for their session, or are starting."""
         busy = sum(jail.busy for jail in self._live)
         kept = sum(jail.state == "kept" and not jail.busy for jail in self._live)
         starting = len(self._live) - len(self._warm) - busy - kept
         return {"waiting": len(self._warm), "busy": busy, "kept": kept, "starting": starting}
 
     def turn(self) -> AbstractAsyncContextManager[None]:
-        """A place among those that may run at the same time, in order of arrival."""
-        return self._places
+        """Takes one of the places for executions that run at the same time; places are granted in order of arrival."""
+        return self._run_slots
 
     @asynccontextmanager
     async def lease(self, limits: Limits) -> AsyncGenerator[Jail]:
-        """A fresh jail for one job; destroyed afterwards."""
-        async with self._places:
+        """Leases a fresh jail for one job; it is destroyed afterwards."""
+        async with self._run_slots:
             jail = self._take_warm(limits) or await self._spawn(limits)
             try:
                 yield jail
             finally:
-                jail.kill()  # now, so that nothing of it runs on; the funeral can wait until the caller has its answer
-                self._used += 1
-                self._loop.call_later(0.0 if self._is_short() else ANSWER_SECONDS, self._replace, jail)
+                jail.kill()  # now, so that none of its processes continues; releasing it can wait until the caller has its answer
+                self._awaiting_replacement += 1
+                self._loop.call_later(0.0 if self._is_running_short() else ANSWER_SECONDS, self._replace_used_jail, jail)
 
     async def open_session(self, limits: Limits, workspace: Path) -> Jail:
-        """A jail whose interpreter lives on; the caller closes it.
+        """Opens a jail whose interpreter outlives a job; the caller closes it.
 
         Raises:
             SandboxError: it could not be sealed.
         """
         jail = await self._spawn(limits, workspace=workspace, keep=True)
-        if self.isolation == "namespaces":
-            self._found_family(jail)
+        try:
+            if self.isolation == "namespaces":
+                self._attach_session_worker(jail)
+            else:
+                jail.keep(jail.handles, None)
+        except BaseException:
+            self._release_jail(jail)
+            raise
         return jail
 
     async def close(self) -> None:
-        """End everything, and wait until it has ended."""
+        """Ends the pool, and waits until all its processes have ended."""
         self._closed = True
         for task in self._tasks:
             task.cancel()
         if self._tasks:
             await asyncio.gather(*self._tasks, return_exceptions=True)
         for jail in list(self._live):
-            self._bury(jail)
-        for template in (self._template, self._launched):
+            self._release_jail(jail)
+        for template in (self._template, self._launching_template):
             if template is not None:
                 await template.close()
-        self._porter.shutdown()
+        self._admission_thread.shutdown()
         for group in self._groups:
             group.close()
         self._groups.clear()
         for _ in range(100):
-            if cgroups.remove_trees(self.cgroups.unique()):
+            if remove_group_trees(self.cgroups.unique_folders()):
                 break
-            await asyncio.sleep(0.02)  # the last processes are still dying
+            await asyncio.sleep(0.02)  # the last processes have not fully ended yet
+        locks, self.cgroups = self.cgroups.locks, replace_fields(self.cgroups, locks=())
+        release_locks(locks)
 
-    def _is_short(self) -> bool:
+    def _is_running_short(self) -> bool:
         """Whether so few children wait that the next caller may find none."""
         return len(self._warm) * 2 < self.options.warm
 
     # -- making jails ---------------------------------------------------------------------------------------------------
 
     def _take_warm(self, limits: Limits) -> Jail | None:
-        if limits is not self._sealed_like and same_seal(limits, self.options.limits):
-            self._sealed_like = limits
-        while self._warm and limits is self._sealed_like:
+        if limits is not self._matching_limits and have_same_seal(limits, self.options.limits):
+            self._matching_limits = limits
+        while self._warm and limits is self._matching_limits:
             jail = self._warm.popleft()
             if jail.alive:
                 return jail
-            self._bury(jail)
+            self._release_jail(jail)
         return None
 
     async def _spawn(self, limits: Limits, **kind: Any) -> Jail:
         try:
             async with asyncio.timeout(SPAWN_SECONDS):
                 try:
-                    return await self._spawn_from(await self._running_template(), limits, **kind)
+                    return await self._spawn_from(await self._get_running_template(), limits, **kind)
                 except SandboxError:
-                    # The template may have been killed while we asked, known to us or not yet: one more try.
-                    return await self._spawn_from(await self._running_template(), limits, **kind)
+                    # The template may have been killed meanwhile, noticed or not: try once more.
+                    return await self._spawn_from(await self._get_running_template(), limits, **kind)
         except TimeoutError:
             raise SandboxUnavailable(f"no sandbox was ready within {SPAWN_SECONDS:.0f} s") from None
+        except OSError as error:  # no descriptors, no memory, no room for a folder: another attempt may succeed
+            raise SandboxUnavailable(f"no sandbox could be made: {error.strerror or type(error).__name__}") from None
 
-    async def _spawn_from(self, template: Template, limits: Limits, *, workspace: Path | None = None, keep: bool = False) -> Jail:
-        jail = self._new_jail(limits, workspace)
+    async def _spawn_from(
+        self, template: TemplateProcess, limits: Limits, *, workspace: Path | None = None, keep: bool = False
+    ) -> Jail:
+        jail = self._make_jail(limits, workspace)
         try:
-            await self._fork(template, jail, self._values(template, jail, workspace), keep=keep)
+            await self._fork(template, jail, self._encode_values(template, jail, workspace, keep=keep), keep=keep)
             await jail.ready
         except BaseException:
-            self._bury(jail)
+            self._release_jail(jail)
             raise
         return jail
 
-    def _new_jail(self, limits: Limits, workspace: Path | None) -> Jail:
-        jail = Jail(self.isolation, limits, self._base_bytes)
-        jail.bury = self._bury
+    def _make_jail(self, limits: Limits, workspace: Path | None, nonce: str = "") -> Jail:
+        jail = Jail(self.isolation, limits, self._base_bytes, nonce)
+        jail.release_to_pool = self._release_jail
         if self.options.catalog is not None:
             jail.catalog = layout.CATALOG if self.isolation == "namespaces" else str(self.options.catalog)
         if workspace is not None:
-            jail.watch = DiskWatch(workspace, limits, jail.processes)
+            jail.watch = DiskWatch((workspace,), limits, jail.processes)
         self._live.add(jail)
         return jail
 
-    def _found_family(self, jail: Jail) -> None:
-        """The child's first process only keeps house; from here on the jail is its worker."""
+    def _attach_session_worker(self, jail: Jail) -> None:
+        """Attaches the jail to its worker: the child's first process runs no code, it only reaps."""
         handles = jail.handles
-        family = Family(handles.pidfd, handles.pid, tree.Watch(handles.pid))
-        jail.exited.add_done_callback(lambda _: family.gone())
-        self._adopt(jail, family, handles, jail.ready.result())
+        try:
+            session = SessionProcesses(handles.pidfd, handles.pid, tree.TreeWatch(handles.pid))
+        except OSError:
+            raise SandboxCrashed("the session ended before it was ready") from None
+        if (group := handles.group) is not None:  # branches are in it too: it can be used again when none is left
+            session.on_ended = lambda: self._groups.append(group)
+        try:
+            self._attach_worker(jail, session, handles, jail.ready.result())
+        except BaseException:
+            session.init.close()
+            raise
 
-        async def branch(origin: Jail) -> Jail:
-            return await self._branch(origin, family)
+        async def branch(origin: Jail, seconds: float) -> Jail:
+            return await self._branch_session(origin, session, seconds)
 
         jail.branch = branch
 
-    def _adopt(self, jail: Jail, family: Family, handles: Handles, inner_pid: int) -> None:
-        worker = family.locate(inner_pid)
-        if worker is None:
-            raise SandboxError("the session ended before it was ready")
-        family.workers.add(worker)
-        jail.attach(replace(handles, pidfd=os.pidfd_open(worker), pid=worker, family=family, watch=tree.Watch(worker)))
+    def _attach_worker(self, jail: Jail, session: SessionProcesses, handles: JailHandles, inner_pid: int) -> None:
+        worker = session.find_new_worker(inner_pid)
+        try:
+            pidfd = os.pidfd_open(worker) if worker is not None else -1
+        except ProcessLookupError:
+            pidfd = -1
+        if worker is None or pidfd < 0:
+            raise SandboxCrashed("the session ended before it was ready")
+        try:
+            jail.keep(replace(handles, pidfd=pidfd, pid=worker), session)
+        except BaseException:
+            os.close(pidfd)
+            raise
 
-    async def _branch(self, origin: Jail, family: Family) -> Jail:
-        branch = self._new_jail(origin.limits, None)
+    async def _branch_session(self, origin: Jail, session: SessionProcesses, seconds: float) -> Jail:
+        nonce = make_nonce()
+        branch = self._make_jail(origin.limits, None, nonce)
         branch.state = "kept"
-        branch.watch, branch.branch = origin.watch, origin.branch
+        branch.branch = origin.branch
+        if origin.watch is not None:
+            branch.watch = DiskWatch(origin.watch.folders, origin.limits, branch.processes)
         ours, theirs = socket.socketpair()
         read, write = os.pipe()
-        output = Output(read, origin.limits.output_bytes)
-        link = bridge.Link(ours, branch.on_message, branch.on_end)
+        output = CapturedOutput(read, origin.limits.output_bytes)
+        link = bridge.GuestLink(ours, branch.on_message, branch.on_end)
         try:
             with theirs:
-                origin.handles.link.send(bridge.encode("fork"), [theirs.fileno(), write])
+                origin.handles.link.send(bridge.encode_frame("fork", nonce), [theirs.fileno(), write])
                 os.close(write)
-            async with asyncio.timeout(SPAWN_SECONDS):
+            origin.resume()
+            async with asyncio.timeout(seconds):
                 inner_pid = await branch.ready
-            handles = Handles(link=link, output=output, pidfd=-1, pid=-1, group=None)
-            self._adopt(branch, family, handles, inner_pid)
-        except BaseException:
+            handles = JailHandles(link=link, output=output, pidfd=-1, pid=-1, group=None)
+            self._attach_worker(branch, session, handles, inner_pid)
+        except BaseException as error:
             link.close()
             output.close()
+            self._release_jail(branch)
+            if isinstance(error, TimeoutError):
+                origin.give_up(f"it did not branch within {seconds:g} s")
+                raise SandboxCrashed(
+                    f"the session did not branch within {seconds:g} s and was ended: its variables are gone"
+                ) from None
             raise
-        origin.exited.add_done_callback(lambda done: branch.on_exit(done.result()))
+        branch.rest()
         return branch
 
-    async def _fork(self, template: Template, jail: Jail, values: bytes, *, keep: bool) -> None:
-        ours, theirs = socket.socketpair()
-        read, write = os.pipe()
-        output = Output(read, jail.limits.output_bytes)
-        try:
+    async def _fork(self, template: TemplateProcess, jail: Jail, values: bytes, *, keep: bool) -> None:
+        with ExitStack() as opened:  # what a failed start has opened is closed
+            ours, theirs = socket.socketpair()
+            opened.callback(ours.close)
             with theirs:
+                read, write = os.pipe()
+                output = CapturedOutput(read, jail.limits.output_bytes)
+                opened.callback(output.close)
                 try:
-                    pidfd = await template.spawn(values, [theirs.fileno(), write], jail.on_exit, keep=keep)
+                    pidfd = await template.spawn(values, [theirs.fileno(), write], jail.on_first_process_exit, keep=keep)
                 finally:
                     os.close(write)
-        except BaseException:
-            ours.close()
-            output.close()
-            raise
-        pid = tree.host_pid(pidfd)
-        group = self._group()
-        link = bridge.Link(ours, jail.on_message, jail.on_end)
-        jail.attach(Handles(link=link, output=output, pidfd=pidfd, pid=pid, group=group))
+            opened.callback(os.close, pidfd)
+            pid = tree.read_host_pid(pidfd)
+            group = self._take_group()
+            link = bridge.GuestLink(ours, jail.on_message, jail.on_end)
+            jail.attach(JailHandles(link=link, output=output, pidfd=pidfd, pid=pid, group=group))
+            opened.pop_all()  # from here on they belong to the jail
         if group is not None:
             try:
-                # In a thread: moving a process makes the kernel wait for all CPUs now and then, ten milliseconds long.
-                await self._loop.run_in_executor(self._porter, group.admit, pid, _group_limits(jail.limits))
+                # In a thread: when a process is moved, the kernel sometimes waits for all CPUs, which takes ten milliseconds.
+                await self._loop.run_in_executor(self._admission_thread, group.admit, pid, _make_group_limits(jail.limits))
             except ProcessLookupError:
                 raise SandboxError("the sandbox ended before it was admitted") from None
         link.send(b"+")
 
-    def _values(self, template: Template, jail: Jail, workspace: Path | None) -> bytes:
-        ordinary = workspace is None and self.isolation == "namespaces" and jail.limits is self.options.limits
-        if ordinary and self._ordinary[0] is template:
-            return self._ordinary[1]
-        values = requested(jail.limits, base_data=template.base_data, level=self.isolation)
+    def _encode_values(self, template: TemplateProcess, jail: Jail, workspace: Path | None, *, keep: bool) -> bytes:
+        ordinary = workspace is None and not keep and self.isolation == "namespaces" and jail.limits is self.options.limits
+        if ordinary and self._common_values[0] is template:
+            return self._common_values[1]
+        values = make_child_values(jail.limits, base_data=template.base_data, level=self.isolation, keep=keep)
         if self.isolation == "landlock":
-            jail.scratch = self._scratch_folder()
+            jail.scratch = self._make_scratch_folder()
             place, tmp = str(workspace or jail.scratch / "workspace"), str(jail.scratch / "tmp")
-            jail.watch = DiskWatch(Path(place), jail.limits, jail.processes)
+            jail.watch = DiskWatch((Path(place), Path(tmp)), jail.limits, jail.processes)
             values |= {"workspace": place, "tmp": tmp, "env": {"HOME": place, "TMPDIR": tmp}}
         else:
             values["workspace"] = f"{WORKSPACES}/{workspace.name}" if workspace else f"{SCRATCH}/workspace"
         text = json.dumps(values).encode()
         if ordinary:
-            self._ordinary = template, text
+            self._common_values = template, text
         return text
 
-    def _scratch_folder(self) -> Path:
-        """Without a mount namespace a run's private files lie on the host's disk, in a folder of its own."""
+    def _make_scratch_folder(self) -> Path:
+        """Makes a folder for a run's private files on the host's disk; needed without a mount namespace."""
         folder = self.options.scratch / f"{os.getpid()}-{next(_numbers)}"
         for path in (folder, folder / "workspace", folder / "tmp"):
             path.mkdir(mode=0o700, parents=True)
@@ -329,93 +373,94 @@ class LinuxPool:
 
     # -- ending jails ---------------------------------------------------------------------------------------------------
 
-    def _bury(self, jail: Jail) -> None:
-        """Kill it now; what it held comes back once the kernel says it is dead."""
+    def _release_jail(self, jail: Jail) -> None:
+        """Kills the jail now; its group and its scratch folder are reclaimed once the kernel reports its exit."""
         self._live.discard(jail)
+        was_started = jail.has_started
         group = jail.release()
 
-        def reclaim(_: object) -> None:
+        def reclaim_resources(_: object) -> None:
             if group is not None:
                 self._groups.append(group)
             if jail.scratch is not None:
                 shutil.rmtree(jail.scratch, ignore_errors=True)
 
-        if jail.exited.done():
-            reclaim(None)
+        if jail.exited.done() or not was_started:
+            reclaim_resources(None)
         else:
-            jail.exited.add_done_callback(reclaim)
+            jail.exited.add_done_callback(reclaim_resources)
 
-    def _group(self) -> cgroups.Group | None:
+    def _take_group(self) -> cgroups.ControlGroup | None:
         if self.cgroups.version == "none":
             return None
-        return self._groups.pop() if self._groups else cgroups.Group(self.cgroups, f"run-{next(_numbers)}")
+        return self._groups.pop() if self._groups else cgroups.ControlGroup(self.cgroups, f"run-{next(_numbers)}")
 
     # -- the template ---------------------------------------------------------------------------------------------------
 
     def _prepare_cgroups(self) -> None:
         if self.options.use_cgroups:
-            self.cgroups = cgroups.prepare(f"gristmill-{os.getpid()}-{next(_numbers)}")
+            self.cgroups = cgroups.prepare_hierarchy(f"gristmill-{os.getpid()}-{next(_numbers)}")
         if self.options.require_cgroups and self.cgroups.version == "none":
             raise SandboxUnavailable(
-                f"cgroups are required by configuration but not to be had: {self.cgroups.reason}; run under a service "
+                f"cgroups are required by configuration but not available: {self.cgroups.reason}; run under a service "
                 'manager that delegates them (systemd: `Delegate=yes`), or set sandbox.cgroups = "auto"'
             )
 
-    async def _running_template(self) -> Template:
+    async def _get_running_template(self) -> TemplateProcess:
         if self._template is not None and self._template.alive:
             return self._template
-        async with self._starting:
+        async with self._template_lock:
             if self._closed:
                 raise SandboxUnavailable("the pool is closed")
             if self._template is None or not self._template.alive:
                 if self._template is not None:
                     await self._template.close()
-                template, self._launched = self._launched or Template.launch(self._order()), None
-                await template.ready()
+                template, self._launching_template = self._launching_template or TemplateProcess.launch(self._make_order()), None
+                await template.wait_until_ready()
                 self._template = template
                 self._base_bytes = self._template.base_bytes
         return self._template
 
-    def _order(self) -> TemplateOrder:
+    def _make_order(self) -> TemplateOrder:
         options = self.options
-        spec = jail_spec(options, self.isolation)
-        if self.isolation == "landlock" and spec.as_root and (closed := layout.closed_to_others(spec.layout)):
+        spec = make_jail_spec(options, self.isolation)
+        if self.isolation == "landlock" and spec.as_root and (closed := layout.find_closed_path(spec.layout)):
             raise SandboxUnavailable(
                 f"at the landlock level code runs as user {options.uid}, who cannot read {closed}: use a Python and a Gristmill "
                 "that every user can read (not below a closed home folder), or run as an ordinary user"
             )
         return TemplateOrder(
-            level=self.isolation, plan=plan(spec), preload=options.preload, site=spec.layout.site,
-            workspace="/workspace" if self.isolation == "namespaces" else "", cgroups=self.cgroups.unique(),
+            level=self.isolation, plan=plan_jail(spec), preload=options.preload, site=spec.layout.site,
+            workspace="/workspace" if self.isolation == "namespaces" else "", cgroups=self.cgroups.unique_folders(),
         )  # fmt: skip
 
     # -- refilling ------------------------------------------------------------------------------------------------------
 
-    def _replace(self, jail: Jail) -> None:
-        self._used -= 1
+    def _replace_used_jail(self, jail: Jail) -> None:
+        self._awaiting_replacement -= 1
         self._modules = jail.modules
-        self._bury(jail)
+        self._release_jail(jail)
         self._refill()
 
-    def _mourn(self, jail: Jail) -> None:
-        """One that died while it waited is replaced, whoever killed it."""
+    def _replace_dead_warm_jail(self, jail: Jail) -> None:
+        """Replaces a jail that died while it waited for code."""
         if jail in self._warm and not self._closed:
             self._warm.remove(jail)
-            self._bury(jail)
+            self._release_jail(jail)
             self._refill()
 
     def _refill(self) -> None:
         while not self._closed and len(self._warm) + self._filling < self.options.warm:
             self._filling += 1
-            self._begin(self._fill_one())
+            self._start_task(self._fill_one())
 
-    def _begin(self, work: Coroutine[None, None, None]) -> None:
+    def _start_task(self, work: Coroutine[None, None, None]) -> None:
         task = self._loop.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def _fill_later(self) -> None:
-        """The first caller may be waiting already: it has the first child, and the others must not compete with it."""
+        """Fills the pool after a moment, so that the first caller, who uses the first child, does not compete with the others."""
         await asyncio.sleep(FIRST_CALL_SECONDS)
         self._refill()
 
@@ -424,35 +469,35 @@ class LinuxPool:
             jail = await self._spawn(self.options.limits)
         except (SandboxError, TimeoutError, OSError) as error:
             self.problem = str(error)
-            self._loop.call_later(AGAIN_SECONDS, self._refill)
-            return  # the next lease will try again, too, and tell its caller why
+            self._loop.call_later(RETRY_SECONDS, self._refill)
+            return  # the next lease tries again, too, and tells its caller the reason
         finally:
             self._filling -= 1
         self.problem = None
         self._warm.append(jail)
-        jail.exited.add_done_callback(lambda _: self._mourn(jail))
+        jail.exited.add_done_callback(lambda _: self._replace_dead_warm_jail(jail))
         if not self._filling and not any(jail.busy for jail in self._live):
-            for jail in itertools.islice(self._warm, PRIMED):
+            for jail in itertools.islice(self._warm, MOST_PRIMED):
                 jail.prime(self._modules)
 
 
 def _clear_scratch(folder: Path) -> None:
-    """Remove what a host that was killed has left behind; folders are named for the process that made them."""
+    """Removes folders that a killed host has left behind; each folder is named after the process that made it."""
     for entry in folder.iterdir() if folder.is_dir() else ():
         owner = entry.name.partition("-")[0]
         if owner.isdigit() and not Path(f"/proc/{owner}").exists():
             shutil.rmtree(entry, ignore_errors=True)
 
 
-def _group_limits(limits: Limits) -> cgroups.GroupLimits:
+def _make_group_limits(limits: Limits) -> cgroups.GroupLimits:
     return cgroups.GroupLimits(limits.memory_mb << 20, limits.processes + 1, limits.cpu_percent)
 
 
-def jail_spec(options: PoolOptions, level: Isolation) -> JailSpec:
-    """What the plan of this pool depends on."""
+def make_jail_spec(options: PoolOptions, level: Isolation) -> JailSpec:
+    """Collects the facts that this pool's plan depends on."""
     return JailSpec(
         level=level,
-        layout=(layout.inside if level == "namespaces" else layout.outside)(options.site, options.catalog),
+        layout=(layout.make_mounted_layout if level == "namespaces" else layout.make_host_layout)(options.site, options.catalog),
         as_root=os.geteuid() == 0,
         uid=options.uid,
         gid=options.gid,

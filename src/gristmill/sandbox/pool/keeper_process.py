@@ -1,6 +1,7 @@
-"""The keeper's process, started with nothing but a socket: it loads while whoever started it still writes its order.
+"""The keeper's process, started with only a socket: it loads its modules while the caller still prepares the order.
 
-Light, since it is the first thing that a runtime loads; `template.py` speaks with what the keeper becomes.
+Imports little, since it is the first thing that a runtime loads; `template_process.py` talks to the template that the keeper
+starts.
 """
 
 import os
@@ -14,22 +15,22 @@ LAUNCHER = os.path.join(os.path.dirname(os.path.dirname(__file__)), "linux", "te
 
 
 class Keeper:
-    """A process that waits for its order; as a context it ends unless somebody has taken it over."""
+    """A process that waits for its order; as a context manager it is ended on exit unless ``take`` was called."""
 
     def __init__(self) -> None:
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.control.setblocking(False)
-        command = [layout.executable(), "-I", "-S", "-B", LAUNCHER, str(theirs.fileno()), str(os.getpid())]
+        command = [layout.find_interpreter(), "-I", "-S", "-B", LAUNCHER, str(theirs.fileno()), str(os.getpid())]
         with theirs:
-            # An empty environment: what the launcher was given could be read in /proc for as long as it lives.
+            # An empty environment: the launcher's environment can be read in /proc for as long as it lives.
             self.process = subprocess.Popen(
                 command, env={}, cwd="/", pass_fds=[theirs.fileno()], start_new_session=True,
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             )  # fmt: skip
         self._taken = False
 
-    def take(self) -> "tuple[socket.socket, subprocess.Popen[bytes]]":
-        """Its socket and its process; whoever takes them sees to their end."""
+    def take_over(self) -> "tuple[socket.socket, subprocess.Popen[bytes]]":
+        """Returns its socket and its process; from then on the caller is responsible for ending them."""
         self._taken = True
         return self.control, self.process
 

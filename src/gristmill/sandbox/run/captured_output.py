@@ -1,12 +1,12 @@
-"""What the code printed, read from its pipe: head and tail kept, the middle dropped and counted, never more than a cap."""
+"""The output of a program, read from its pipe: the head and the tail are kept, the middle is dropped and counted, up to a cap."""
 
 import codecs
 import os
 
-CHUNK = 1 << 16
+CHUNK_BYTES = 1 << 16
 
 
-class Output:
+class CapturedOutput:
     """The host's end of a child's stdout and stderr."""
 
     def __init__(self, fd: int, keep_bytes: int) -> None:
@@ -19,34 +19,34 @@ class Output:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     def read(self, most: int = 1 << 20) -> tuple[str, bool]:
-        """Take what is there, at most ``most`` bytes; the new text, and whether there may be more. Once closed, nothing."""
+        """Reads up to ``most`` bytes of what is available, none once closed; returns the text, and whether there may be more."""
         parts: list[bytes] = []
         taken = 0
         while taken < most and self._fd >= 0:
             try:
-                data = os.read(self._fd, CHUNK)
+                data = os.read(self._fd, CHUNK_BYTES)
             except BlockingIOError:
                 break
             if not data:
                 break
             parts.append(data)
             taken += len(data)
-            self._keep(data)
-        return self._decoder.decode(b"".join(parts)), taken >= CHUNK
+            self._keep_head_and_tail(data)
+        return self._decoder.decode(b"".join(parts)), taken >= CHUNK_BYTES
 
     def text(self) -> tuple[str, bool]:
-        """All that was kept, and whether something was dropped."""
+        """Returns all text that was kept, and whether some was dropped."""
         if not self._dropped:
             return (self._head + self._tail).decode("utf-8", "replace"), False
         head, tail = self._head.decode("utf-8", "ignore"), self._tail.decode("utf-8", "ignore")
         return f"{head}\n... [{self._dropped:,} bytes of output dropped] ...\n{tail}", True
 
-    def keep(self, keep_bytes: int) -> None:
-        """Keep this much from now on; what was kept before stays."""
+    def set_kept_bytes(self, keep_bytes: int) -> None:
+        """Sets how much is kept from now on; what was kept before stays."""
         self._half = keep_bytes // 2
 
     def reset(self) -> None:
-        """Forget everything: a new execution begins."""
+        """Discards all output: a new execution begins."""
         self.read()
         self._head.clear()
         self._tail.clear()
@@ -54,12 +54,12 @@ class Output:
         self._decoder.reset()
 
     def close(self) -> None:
-        """Give the pipe up."""
+        """Closes the pipe."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
 
-    def _keep(self, data: bytes) -> None:
+    def _keep_head_and_tail(self, data: bytes) -> None:
         room = self._half - len(self._head)
         if room > 0:
             self._head += data[:room]

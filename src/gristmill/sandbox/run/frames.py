@@ -1,7 +1,9 @@
-"""Framed messages between host and guest. Every byte from the guest is hostile: lengths are checked before anything is kept,
-one strict parser reads, unknown shapes end the run.
+"""Framed messages between host and guest. The host trusts no byte from the guest: it checks lengths before it stores anything,
+one strict parser reads the frames, and a frame of unknown shape ends the run.
 
-A frame is a four-byte little-endian length and a JSON array whose first element names it.
+A frame is a four-byte little-endian length and a JSON array whose first element names it. The second element of a guest's frame
+is the nonce of the order that it answers: a random text that the host sends with the order, so that no frame which was written
+for one execution can count for another.
 """
 
 import array
@@ -10,75 +12,129 @@ import socket
 import struct
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
+from gristmill.json_bounds import JsonOutOfBounds, check_json_depth, check_json_text
 from gristmill.model import Json
 
 HEAD = struct.Struct("<I")
 READ_BYTES = 1 << 16  # larger buffers make malloc map and unmap memory on every read
 QUEUE_FRAMES = 10_000
+MOST_ARGUMENTS, NAME_CHARACTERS = 1_000, 600
+"""How many arguments one call may have, and how long the names of tools and arguments may be: a server's name and a tool's are
+each shorter than half of it."""
 
 
-class Ready(msgspec.Struct, array_like=True, tag="ready", forbid_unknown_fields=True, frozen=True):
-    """The child waits for code; ``pid`` is its own view."""
+UnfitReason = Literal["limits", "output", "folder", "descriptors", "interpreter"]
 
+
+class ReadyFrame(msgspec.Struct, array_like=True, tag="ready", forbid_unknown_fields=True, frozen=True):
+    """The child waits for code; ``pid`` is its pid in its own namespace. A fresh child answers no order: its nonce is empty."""
+
+    nonce: str
     pid: int
 
 
-class Failed(msgspec.Struct, array_like=True, tag="failed", forbid_unknown_fields=True, frozen=True):
+class FailedFrame(msgspec.Struct, array_like=True, tag="failed", forbid_unknown_fields=True, frozen=True):
     """The child could not be sealed and has ended."""
 
     message: str
 
 
-class Call(msgspec.Struct, array_like=True, tag="call", forbid_unknown_fields=True, frozen=True):
-    """The code calls a tool."""
+class BegunFrame(msgspec.Struct, array_like=True, tag="begun", forbid_unknown_fields=True, frozen=True):
+    """A kept session begins to run the program; before this frame nothing of the program has run."""
 
+    nonce: str
+
+
+class UnfitFrame(msgspec.Struct, array_like=True, tag="unfit", forbid_unknown_fields=True, frozen=True):
+    """A kept session cannot run another program, for this reason: no text of the guest, since its reader is the next caller."""
+
+    nonce: str
+    reason: UnfitReason
+
+
+class CallFrame(msgspec.Struct, array_like=True, tag="call", forbid_unknown_fields=True, frozen=True):
+    """The program calls a tool."""
+
+    nonce: str
     id: int
     tool: str
     arguments: dict[str, Any]
     positional: list[Any]
 
 
-class Done(msgspec.Struct, array_like=True, tag="done", forbid_unknown_fields=True, frozen=True):
-    """The program has ended; ``limit`` is the guest's guess at what stopped it."""
+class AbandonFrame(msgspec.Struct, array_like=True, tag="abandon", forbid_unknown_fields=True, frozen=True):
+    """The program no longer waits for the answer to one of its calls."""
 
+    nonce: str
+    id: int
+
+
+class DoneFrame(msgspec.Struct, array_like=True, tag="done", forbid_unknown_fields=True, frozen=True):
+    """The program has ended; ``limit`` is the guest's guess at the limit that stopped it."""
+
+    nonce: str
     result: Any
     error: str | None
     error_type: str | None
     limit: str | None
 
 
-Message = Ready | Failed | Call | Done
+RunFrame = BegunFrame | UnfitFrame | CallFrame | AbandonFrame | DoneFrame
+"""The frames that belong to one execution."""
+Message = ReadyFrame | FailedFrame | RunFrame
 _decoder = msgspec.json.Decoder(Message)
 _encoder = msgspec.json.Encoder()
 
 
-class Violation(Exception):
+class ProtocolViolation(Exception):
     """The guest broke the protocol."""
 
 
-def decode(body: bytes | bytearray | memoryview) -> Message:
-    """Parse one frame's body.
+def decode_frame(body: bytes) -> Message:
+    """Parses one frame's body. This is the one place where the depth, size and count of what a guest sends are bounded.
 
     Raises:
-        Violation: it is not a message of ours.
+        ProtocolViolation: it is not one of the known messages, or it exceeds a bound.
     """
     try:
-        return _decoder.decode(body)
+        may_be_deep = check_json_text(body)
+        message = _decoder.decode(body)
+        if isinstance(message, CallFrame):
+            _check_names(message)
+        if may_be_deep:
+            check_json_depth(_list_foreign_values(message))
+    except JsonOutOfBounds as error:
+        raise ProtocolViolation(str(error)) from None
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError) as error:
-        raise Violation(f"unreadable frame: {type(error).__name__}") from None
+        raise ProtocolViolation(f"unreadable frame: {type(error).__name__}") from None
+    return message
 
 
-def encode(*message: Json) -> bytes:
-    """One frame to the guest."""
+def _check_names(call: CallFrame) -> None:
+    if len(call.arguments) + len(call.positional) > MOST_ARGUMENTS:
+        raise ProtocolViolation(f"a call has more than {MOST_ARGUMENTS:,} arguments")
+    if max(map(len, call.arguments), default=0) > NAME_CHARACTERS or len(call.tool) > NAME_CHARACTERS:
+        raise ProtocolViolation(f"the name of a tool or an argument has more than {NAME_CHARACTERS} characters")
+
+
+def _list_foreign_values(message: Message) -> list[Json]:
+    """Returns the values of a message whose shape its sender chooses."""
+    if isinstance(message, CallFrame):
+        return [*message.arguments.values(), *message.positional]
+    return [message.result] if isinstance(message, DoneFrame) else []
+
+
+def encode_frame(*message: Json) -> bytes:
+    """Encodes one frame for the guest."""
     body = _encoder.encode(message)
     return HEAD.pack(len(body)) + body
 
 
-class Link:
+class GuestLink:
     """The host's end of one child's socket. Callbacks run on the event loop; none may block."""
 
     def __init__(
@@ -95,11 +151,11 @@ class Link:
         self._loop.add_reader(sock.fileno(), self._readable)
 
     def send(self, frame: bytes, fds: Sequence[int] = ()) -> None:
-        """Queue one frame; it leaves at once if the socket takes it."""
+        """Queues one frame; it is sent at once if the socket accepts it."""
         if self._sock.fileno() < 0:
             return
         if len(self._queue) > QUEUE_FRAMES:
-            self._end("the guest does not read its answers")
+            self._close_and_report("the guest does not read its answers")
             return
         view = memoryview(frame)
         if not self._queue:
@@ -110,16 +166,16 @@ class Link:
             self._queue.append(view)
 
     def poll(self) -> None:
-        """Read what is there now, without waiting for the event loop to say so."""
+        """Reads what is available now, without waiting for the event loop."""
         if self._sock.fileno() >= 0:
             self._readable()
 
     def close(self) -> None:
-        """Stop listening; whatever arrives from now on is not heard."""
+        """Closes the socket; frames that arrive later are not read."""
         fd = self._sock.fileno()
         if fd >= 0:
             self._loop.remove_reader(fd)
-            if self._queue:  # only then the loop watches for room
+            if self._queue:  # only then does the event loop watch the socket for writing
                 self._loop.remove_writer(fd)
             self._sock.close()
             self._queue.clear()
@@ -132,7 +188,7 @@ class Link:
         except BlockingIOError:
             return 0
         except OSError:
-            return len(view)  # the child is gone; its end is reported by reading
+            return len(view)  # the child has ended; reading from the socket reports that
 
     def _writable(self) -> None:
         while self._queue:
@@ -151,29 +207,30 @@ class Link:
         except OSError:
             data = b""
         if not data:
-            self._end(None)
+            self._close_and_report(None)
             return
         self._buffer += data
         try:
             self._parse()
-        except Violation as violation:
-            self._end(str(violation))
+        except ProtocolViolation as violation:
+            self._close_and_report(str(violation))
 
     def _parse(self) -> None:
         buffer, start = self._buffer, 0
         while len(buffer) - start >= HEAD.size:
             length = HEAD.unpack_from(buffer, start)[0]
             if length > self.frame_limit:
-                raise Violation(f"a frame of {length:,} bytes, more than {self.frame_limit:,}")
+                raise ProtocolViolation(f"a frame of {length:,} bytes, more than {self.frame_limit:,}")
             end = start + HEAD.size + length
             if len(buffer) < end:
                 break
             with memoryview(buffer) as view:
-                message = decode(view[start + HEAD.size : end])
+                body = bytes(view[start + HEAD.size : end])
+            message = decode_frame(body)
             start = end
             self._on_message(message, length)
         del buffer[:start]
 
-    def _end(self, violation: str | None) -> None:
+    def _close_and_report(self, violation: str | None) -> None:
         self.close()
         self._on_end(violation)

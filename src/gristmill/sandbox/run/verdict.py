@@ -1,34 +1,43 @@
-"""How a run ended, decided from what the host saw and, below that, from what the guest says. Pure."""
+"""Decides how a run ended, from what the host saw and, with lower rank, from what the guest reports. Pure functions."""
 
 import signal
 
-from gristmill.model import Limits, Status
-from gristmill.sandbox.pool.template_process import Exit
-from gristmill.sandbox.run.frames import Done
-from gristmill.values import dataclass
+from msgspec import Struct
 
-HINTS = frozenset(
+from gristmill.escape_text import shorten_name
+from gristmill.model import Limits, Status
+from gristmill.sandbox.pool.template_process import ChildExit
+from gristmill.sandbox.run.frames import DoneFrame, UnfitReason
+
+GUEST_REPORTED_LIMITS = frozenset(
     ("memory_mb", "processes", "open_files", "workspace_mb", "workspace_files", "file_mb", "result_bytes", "calls", "call_bytes")
 )
-"""Limits whose effect only the program sees (an errno, a MemoryError); the others are the host's own findings."""
+"""Limits whose effect only the program sees (an errno, a MemoryError); the host itself detects the others."""
 
+
+UNFIT_REASONS: dict[UnfitReason, str] = {
+    "limits": "its last program lowered its own limits for good",
+    "output": "its last program closed or replaced its output",
+    "folder": "its working directory is gone",
+    "descriptors": "its last program left no file descriptor free",
+    "interpreter": "its last program changed parts of the interpreter that running a program needs",
+}
+"""Why a kept session says that it cannot run another program, in words of the host."""
 
 ERROR_CHARACTERS, KIND_CHARACTERS = 40_000, 200
-"""What is kept of an error's text and class name: the guest clips them too, but need not."""
+"""How much is kept of an error's text and class name: our guest clips them too, but a hostile one would not."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
+class RunEnding(Struct, frozen=True, kw_only=True):
     """Why a run is over: the guest's closing frame, a limit that the host enforced, or a crash."""
 
-    done: Done | None = None
+    done: DoneFrame | None = None
     limit: str | None = None
     crash: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """The part of a report that says how it went."""
+class Verdict(Struct, frozen=True, kw_only=True):
+    """The part of a report that says how the run went."""
 
     status: Status
     limit: str | None = None
@@ -36,8 +45,8 @@ class Verdict:
     error_type: str | None = None
 
 
-def judge(ending: Ending, limits: Limits, *, out_of_memory: bool) -> Verdict:
-    """What the host saw outranks what the guest says; a guest's word can only turn a failure into a limit's name."""
+def judge_ending(ending: RunEnding, limits: Limits, *, out_of_memory: bool) -> Verdict:
+    """Judges an ending. What the host saw outranks the guest's report, which can only turn a failure into the name of a limit."""
     limit = ending.limit
     if limit is None and ending.done is None:
         limit = "memory_mb" if out_of_memory else "cpu_seconds" if "SIGXCPU" in (ending.crash or "") else None
@@ -46,21 +55,21 @@ def judge(ending: Ending, limits: Limits, *, out_of_memory: bool) -> Verdict:
         return Verdict(status="limited", limit=limit, error=text, error_type="LimitExceeded")
     if ending.done is None:
         return Verdict(status="crashed", error=f"Crashed: {ending.crash}", error_type="Crashed")
-    return _guest_verdict(ending.done)
+    return _judge_guest_report(ending.done)
 
 
-def _guest_verdict(done: Done) -> Verdict:
-    hint = done.limit if done.limit in HINTS else None
+def _judge_guest_report(done: DoneFrame) -> Verdict:
+    hint = done.limit if done.limit in GUEST_REPORTED_LIMITS else None
     if done.error is not None:
-        kind = done.error_type[:KIND_CHARACTERS] if done.error_type else None
+        kind = shorten_name(done.error_type, KIND_CHARACTERS) if done.error_type else None
         return Verdict(status="limited" if hint else "failed", limit=hint, error=done.error[:ERROR_CHARACTERS], error_type=kind)
     if hint == "result_bytes":
         return Verdict(status="limited", limit=hint, error=f"LimitExceeded: {done.result}", error_type="LimitExceeded")
     return Verdict(status="ok")
 
 
-def how(exit_: Exit) -> str:
-    """A child's end in words."""
+def describe_exit(exit_: ChildExit) -> str:
+    """Describes a child's exit in words."""
     number = -exit_.status if exit_.status < 0 else exit_.status - 128 if exit_.status > 128 else 0
     if not number:
         return f"the process left with exit code {exit_.status} before the program's end"

@@ -1,1 +1,1 @@
-"""The command line: one file per verb."""
+"""The command line door: `app.py` builds it, `verbs/` holds one file per verb, `terminal/` reads and prints."""

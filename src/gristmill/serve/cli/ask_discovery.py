@@ -1,49 +1,46 @@
-"""What the verbs that ask about tools share: opening only what they need, and waiting for servers seen for the first time."""
+"""Opens the tool servers for verbs that ask about tools. It opens no sandbox, and waits for servers not listed before."""
 
+import asyncio
+import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TypeVar
 
-import typer
-
-if TYPE_CHECKING:
-    from gristmill.config.tree import Config
-    from gristmill.runtime.tools.discovery import Discovery
-
-Wait = Annotated[float, typer.Option(help="Seconds to wait for servers whose tools are not known yet.", min=0)]
-WAIT = 30.0
+from gristmill.config.tree import Config, load_config
+from gristmill.runtime.open.open_servers import open_discovery
+from gristmill.runtime.tools.discovery import Discovery
+from gristmill.serve.cli.terminal.safe_output import stderr
 
 T = TypeVar("T")
 
 
-def ask(config: Path | None, question: "Callable[[Discovery], Awaitable[T]]", *, wait: float, again: bool = False) -> T:
-    """The answer to ``question``, once the servers have been listed or ``wait`` seconds are over; no sandbox is opened."""
-    return ask_about(settings_with_servers(config), question, wait=wait, again=again)
+def ask_discovery(config: Path | None, question: Callable[[Discovery], Awaitable[T]], *, wait: float, again: bool = False) -> T:
+    """Returns the answer to ``question``, asked once the servers are listed or ``wait`` seconds have passed. Opens no sandbox.
+
+    ``again`` lists every server anew, also those whose tools are remembered from an earlier run.
+    """
+    return ask_discovery_with(load_config_or_warn(config), question, wait=wait, again=again)
 
 
-def settings_with_servers(config: Path | None) -> "Config":
-    """The configuration; one without servers is said to be so."""
-    from gristmill.config.tree import load_config
-    from gristmill.serve.cli.terminal.safe_output import stderr
-
+def load_config_or_warn(config: Path | None) -> Config:
+    """Loads the configuration; prints how to add a server if it has none."""
     settings = load_config(config)
     if not settings.servers:
-        stderr().print("no servers are configured: add one to gristmill.toml, such as", style="yellow")
-        stderr().print('  [servers.time]\n  command = "uvx"\n  args = ["mcp-server-time"]', markup=False)
+        stderr().print("no servers are configured: run `gristmill init`, or add one to gristmill.toml, such as", style="yellow")
+        stderr().print('  [servers.time]\n  command = "uvx"\n  args = ["mcp-server-time"]')
     return settings
 
 
-def ask_about(settings: "Config", question: "Callable[[Discovery], Awaitable[T]]", *, wait: float, again: bool = False) -> T:
-    """The same about a configuration that was read already."""
-    import asyncio
+def ask_discovery_with(settings: Config, question: Callable[[Discovery], Awaitable[T]], *, wait: float, again: bool = False) -> T:
+    """Does the same as `ask` with a configuration that is already loaded."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy starts a thread per core, which takes a tenth of a search
+    return asyncio.run(ask_discovery_in_loop(settings, question, wait=wait, again=again))
 
-    return asyncio.run(answer(settings, question, wait=wait, again=again))
 
-
-async def answer(settings: "Config", question: "Callable[[Discovery], Awaitable[T]]", *, wait: float, again: bool = False) -> T:
-    """The same within an event loop."""
-    from gristmill.runtime.open.open_servers import open_discovery
-
+async def ask_discovery_in_loop(
+    settings: Config, question: Callable[[Discovery], Awaitable[T]], *, wait: float, again: bool = False
+) -> T:
+    """Does the same as `ask_about` inside a running event loop."""
     async with open_discovery(settings) as discovery:
-        await discovery.settled(wait, again=again)
+        await discovery.wait_until_listed(wait, again=again)
         return await question(discovery)

@@ -1,1 +1,1 @@
-"""Pages for people at ``/dashboard``: a static bundle over the public HTTP API, with no way of its own into the runtime."""
+"""Serves the pages at ``/dashboard``: a static bundle that uses the public HTTP API and has no other access to the runtime."""

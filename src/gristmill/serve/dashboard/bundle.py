@@ -1,4 +1,4 @@
-"""The built pages as values, read once: what is not among them cannot be asked for, whatever a path looks like."""
+"""Reads the built pages once into memory: a request can get these files and no others, however its path is written."""
 
 import gzip
 import hashlib
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 STATIC = Path(__file__).parent / "static"
-"""Where `tools/pages.py` puts what it builds from `dashboard/`; it comes with the wheel."""
+"""Where `tools/pages.py` puts the pages that it builds from `dashboard/`; the wheel contains them."""
 PAGE = "index.html"
 _KINDS = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
 _HASHED = re.compile(r"-[A-Z0-9]{8}\.(js|css)")
@@ -16,7 +16,8 @@ _HASHED = re.compile(r"-[A-Z0-9]{8}\.(js|css)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asset:
-    """One file; ``packed`` is the same with gzip. One whose name holds a hash of its content never changes."""
+    """One file of the bundle; ``packed`` is its body with gzip. ``is_fixed``: its name holds a hash of its content, so that it
+    never changes under that name."""
 
     body: bytes
     packed: bytes
@@ -26,13 +27,13 @@ class Asset:
 
 
 def load_bundle(folder: Path = STATIC) -> Mapping[str, Asset]:
-    """Every file of the bundle by its name; nothing where none was built."""
+    """Returns every file of the bundle by its name; an empty mapping if the bundle was not built."""
     if not (folder / PAGE).is_file():
         return {}
-    return {path.name: _asset(path) for path in sorted(folder.iterdir()) if path.suffix in _KINDS}
+    return {path.name: _load_asset(path) for path in sorted(folder.iterdir()) if path.suffix in _KINDS}
 
 
-def _asset(path: Path) -> Asset:
+def _load_asset(path: Path) -> Asset:
     body = path.read_bytes()
     return Asset(
         body=body,

@@ -1,4 +1,4 @@
-"""``/dashboard`` in the application: the shell is for anybody, since all that it shows comes over the API."""
+"""Adds ``/dashboard`` to the application. The pages need no token, since all data that they show comes over the API."""
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
@@ -13,15 +13,15 @@ from starlette.routing import Route
 
 from gristmill.errors import Error
 from gristmill.serve.dashboard.bundle import PAGE, STATIC, Asset, load_bundle
-from gristmill.serve.http.http_door import Door
-from gristmill.serve.http.request_handling import answer
+from gristmill.serve.http.http_door import HttpDoor
+from gristmill.serve.http.request_handling import build_error_response
 
 PATH = "/dashboard"
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
     "frame-ancestors 'none'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 )
-"""Only our own files, no script or style in the page, and no way to make text into markup: see `docs/guides/dashboard.md`."""
+"""Allows only our own files, no inline script or style, and no conversion of text to markup: see `docs/guides/dashboard.md`."""
 HEADERS = {
     "Content-Security-Policy": POLICY,
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -31,60 +31,60 @@ HEADERS = {
 }
 MISSING = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="color-scheme" content="light dark">
 <title>Gristmill: the dashboard is not built</title><h1>The dashboard is not built</h1>
-<p>Its pages are made from <code>dashboard/</code> and are not in this installation. In a checkout run <code>make setup</code>,
-or only <code>python tools/pages.py</code>, and start the service again; a wheel brings them along.</p>
+<p>Its pages are built from <code>dashboard/</code> and are not in this installation. In a checkout run <code>make setup</code>,
+or only <code>python tools/pages.py</code>, and start the service again; a wheel contains them.</p>
 <p>Everything else works: see <a href="../docs">the API</a>.</p></html>"""
 
 
 @asynccontextmanager
-async def mount_dashboard(door: Door, app: FastAPI, *, folder: Path = STATIC) -> AsyncGenerator[None]:
-    """Hang the pages into ``app``. Without a bundle they say how to build it, and the service goes on."""
+async def mount_dashboard(door: HttpDoor, app: FastAPI, *, folder: Path = STATIC) -> AsyncGenerator[None]:
+    """Adds the pages to ``app``. Without a bundle the page says how to build it, and the rest of the service works."""
     assets = load_bundle(folder)
     app.router.routes += [
-        Route(PATH, partial(_redirect, door), include_in_schema=False),
-        Route(PATH + "/{name:path}", partial(_serve, door, assets), include_in_schema=False),
+        Route(PATH, partial(_redirect_to_folder, door), include_in_schema=False),
+        Route(PATH + "/{name:path}", partial(_serve_asset, door, assets), include_in_schema=False),
     ]
     yield
 
 
-async def _redirect(door: Door, request: Request) -> Response:
-    """To the folder, by a relative way, so that it works under any prefix."""
-    return _refusal(door, request) or RedirectResponse("dashboard/", 308, headers=HEADERS)
+async def _redirect_to_folder(door: HttpDoor, request: Request) -> Response:
+    """Redirects to the folder with a relative address, so that it works under any prefix."""
+    return _check_request(door, request) or RedirectResponse("dashboard/", 308, headers=HEADERS)
 
 
-async def _serve(door: Door, assets: Mapping[str, Asset], request: Request) -> Response:
-    refused = _refusal(door, request)
+async def _serve_asset(door: HttpDoor, assets: Mapping[str, Asset], request: Request) -> Response:
+    refused = _check_request(door, request)
     if refused is not None:
         return refused
     if not assets:
         return Response(MISSING, 503, {**HEADERS, "Cache-Control": "no-store"}, media_type="text/html")
     asset = assets.get(request.path_params["name"] or PAGE)
     if asset is None:
-        return answer(HTTPException(404, "the dashboard has no such file"))
-    return _answer(asset, request)
+        return build_error_response(HTTPException(404, "the dashboard has no such file"))
+    return _build_response(asset, request)
 
 
-def _refusal(door: Door, request: Request) -> Response | None:
-    """The wall stands here too: a foreign name must not be able to show our pages as its own."""
+def _check_request(door: HttpDoor, request: Request) -> Response | None:
+    """Applies the request wall to the pages too: a foreign host name must not be able to show our pages as its own."""
     try:
         door.wall.check(request.headers, request.method)
     except Error as error:
-        return answer(error)
+        return build_error_response(error)
     return None
 
 
-def _answer(asset: Asset, request: Request) -> Response:
-    # The page is asked for again each time, and names files that never change.
+def _build_response(asset: Asset, request: Request) -> Response:
+    # Browsers ask for the page again each time; the files that it names never change.
     keep = "public, max-age=31536000, immutable" if asset.is_fixed else "no-cache"
     headers = {**HEADERS, "Cache-Control": keep, "ETag": asset.tag, "Vary": "Accept-Encoding", "Content-Type": asset.kind}
     if asset.tag in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
-    if _takes_gzip(request.headers.get("accept-encoding", "")):
+    if _accepts_gzip(request.headers.get("accept-encoding", "")):
         return Response(asset.packed, headers={**headers, "Content-Encoding": "gzip"})
     return Response(asset.body, headers=headers)
 
 
-def _takes_gzip(accepted: str) -> bool:
+def _accepts_gzip(accepted: str) -> bool:
     for part in accepted.lower().split(","):
         name, _, quality = part.partition(";")
         if name.strip() == "gzip":

@@ -1,5 +1,6 @@
 """The HTTP door: a router for any FastAPI application, and the application that ``gristmill serve --http`` runs."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -9,9 +10,7 @@ __all__ = ["build_app", "router"]
 
 
 def __getattr__(name: str) -> object:
-    # FastAPI takes a fifth of a second to import: whoever only looks at the package does not pay for it.
+    # FastAPI takes a fifth of a second to import: importing this package alone must not cost that.
     if name not in __all__:
         raise AttributeError(f"module 'gristmill.serve.http' has no attribute {name!r}")
-    from gristmill.serve.http import app
-
-    return getattr(app, name)
+    return getattr(import_module("gristmill.serve.http.app"), name)

@@ -1,14 +1,27 @@
-"""What goes in and out as JSON, for validation and for OpenAPI. The only pydantic of this door."""
+"""The JSON bodies of requests and responses, for validation and for OpenAPI. Only this module of the door defines pydantic
+models."""
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from gristmill.config.sections.serve_section import Scope
-from gristmill.guard.program.runnable_text import CODE_BYTES
-from gristmill.model import Budget, Outcome, Strategy
+from gristmill.json_bounds import check_json_values
+from gristmill.model import MOST_CODE_CHARACTERS, Budget, Outcome, Plan, Strategy
+from gristmill.serve.http.documented_as import DocumentedAs
+from gristmill.serve.http.passed_shapes import AuditRecordView, TokensView
 
 Name = Annotated[str, Field(min_length=1, max_length=128)]
+AuditRecord = Annotated[dict[str, Any], DocumentedAs(AuditRecordView)]
+
+
+def _check_bounds(values: dict[str, Any]) -> dict[str, Any]:
+    check_json_values(values.values())
+    return values
+
+
+BoundedValues = Annotated[dict[str, Any], AfterValidator(_check_bounds)]
+"""Values of any shape that are neither nested too deep nor too many."""
 
 
 class _In(BaseModel):
@@ -20,7 +33,7 @@ class _Out(BaseModel):
 
 
 class AskedLimits(_In):
-    """Less than the configuration allows; more is cut to what it allows."""
+    """Limits for one execution. A value above the configured limit is reduced to it."""
 
     seconds: float | None = Field(default=None, ge=0.01, le=86_400)
     cpu_seconds: float | None = Field(default=None, ge=0.01, le=86_400)
@@ -38,18 +51,18 @@ class AskedLimits(_In):
 
 
 class AskedBudget(_In):
-    """How many tokens may go back; what does not fit stays in the workspace."""
+    """How many tokens the response may have. Output that does not fit is saved to the workspace of the session."""
 
     output_tokens: int = Field(default=Budget().output_tokens, ge=0, le=1_000_000)
     result_tokens: int = Field(default=Budget().result_tokens, ge=0, le=1_000_000)
 
-    def value(self) -> Budget:
-        """The same as the value that the hall speaks of."""
+    def to_budget(self) -> Budget:
+        """Converts the budget to the type that the runtime uses."""
         return Budget(output_tokens=self.output_tokens, result_tokens=self.result_tokens)
 
 
 class ExecuteRequest(_In):
-    """One program to execute."""
+    """One program to execute, or an earlier execution to resume."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -61,50 +74,54 @@ class ExecuteRequest(_In):
         }
     )
 
-    code: str | None = Field(default=None, max_length=CODE_BYTES)
-    """Python. The value of the last expression is the result. May be left out with `resume`."""
+    code: str | None = Field(default=None, max_length=MOST_CODE_CHARACTERS)
+    """Python source. The value of its last expression is the result. Optional with `resume`."""
     session: Name | None = None
-    """Keeps variables and files between executions; a name of your choice."""
-    context: dict[str, Any] = Field(default_factory=dict, max_length=1_000)
-    """Values that the code reads as `context.user_id`; never pasted into the code."""
+    """The session that keeps variables and files between executions: a name of your choice, or the id of a session."""
+    context: BoundedValues = Field(default_factory=dict, max_length=1_000)
+    """Values that the code reads as attributes, such as `context.user_id`. They are never inserted into the code."""
     limits: AskedLimits | None = None
-    """Less than the configuration allows."""
+    """Limits below those of the configuration."""
     resume: Name | None = None
-    """The id of an earlier execution: calls that succeeded in it are not made again."""
+    """The id of an earlier execution to resume: tool calls that succeeded in it are not made again."""
     background: bool = False
-    """Answer 202 with the id at once; follow `/executions/{id}/events` or ask `/executions/{id}`."""
+    """Answer 202 with the id at once; then follow `/executions/{id}/events` or poll `/executions/{id}`."""
     language: Literal["python"] = "python"
-    """Only `python`."""
+    """The language of the code; only `python` is supported."""
     budget: AskedBudget | Annotated[int, Field(ge=0, le=1_000_000)] | None = None
-    """Tokens that may go back; a number is for the result."""
+    """How many tokens the response may have. A plain number limits the result."""
     strategy: Strategy | None = None
-    """How an answer that is too long is made short."""
+    """How a response that is too long is shortened."""
 
     def asked_budget(self) -> Budget | None:
-        """The budget as the value that the hall speaks of."""
+        """Converts the requested budget to the type that the runtime uses; None if none was requested."""
         if self.budget is None:
             return None
         if isinstance(self.budget, int):
             return Budget(result_tokens=self.budget)
-        return self.budget.value()
+        return self.budget.to_budget()
 
     def asked_limits(self) -> dict[str, Any] | None:
-        """The limits that were named."""
+        """Returns the limits that the request names; None if it names none."""
         return self.limits.model_dump(exclude_none=True) if self.limits is not None else None
 
 
-class Problem(_Out):
-    """Why a request was not done. `code` is stable: see the page about errors."""
+class ProblemView(_Out):
+    """Why a request failed. `code` never changes its meaning: see the page about errors."""
 
     code: str
     message: str
+    """What is wrong and what to do."""
     rule: str | None = None
+    """The rule that refused the request."""
     limit: str | None = None
+    """The limit that was exceeded."""
     near: list[str] | None = None
+    """Existing names that are similar to a name that was not found."""
 
 
 class Accepted(_Out):
-    """A background execution that was accepted, and is on record."""
+    """A background execution that was accepted and recorded."""
 
     id: str
     status: Literal["running"] = "running"
@@ -112,77 +129,86 @@ class Accepted(_Out):
 
 
 class ExecutionView(_Out):
-    """An execution: how it is or ended, and its outcome while that is kept."""
+    """One execution: its status, and its outcome as long as that is kept."""
 
     model_config = ConfigDict(extra="allow")
 
     id: str
     status: str
-    """`running`, a status of an outcome, `cancelled`, `interrupted` (accepted, and the process died) or an error's code."""
+    """`running`, the status of its outcome, `cancelled`, `interrupted` (accepted, and the process ended) or an error code."""
     session: str | None = None
     caller: str | None = None
     time: float | None = None
     """When it began, in seconds since 1970."""
     ms: float | None = None
-    """How long it took."""
+    """How long it took, in milliseconds."""
     seq: int | None = None
-    """Its place in the audit."""
+    """Its number in the audit log."""
     about: str | None = None
-    """The first line of its code that is more than an import, as it is on record."""
+    """The first telling line of its code as recorded: an import of tools or skills, or the first line that is not an import."""
     code: str | None = None
-    """With masks, as it is on record; of one that runs only to its own caller. Not in lists."""
+    """Its code as recorded, with masks. While it runs, only its own caller gets the code. Not in lists."""
     error: str | None = None
-    """With masks. Not in lists."""
-    calls: list[dict[str, Any]] | None = None
-    """Records of its tool calls, in order. Not in lists."""
+    """Its error, with masks. Not in lists."""
+    calls: list[AuditRecord] | None = None
+    """The records of its tool calls, in order. Not in lists."""
     outcome: Outcome | None = None
-    """What its caller was told, as long as that is kept. Not in lists."""
+    """The outcome that its caller received, as long as it is kept. Not in lists."""
 
 
 class ExecutionsView(_Out):
-    """Executions, the newest first; `next` goes on with older ones."""
+    """A page of executions, the newest first."""
 
     executions: list[ExecutionView]
     next: int | None = None
+    """Pass this as `after` to get older ones; null on the last page."""
 
 
 class SessionAsked(_In):
-    """A session to open; without a name it gets one."""
+    """A session to open. Without a name, a name is chosen for it."""
 
     name: Name | None = None
 
 
 class SessionView(_Out):
-    """One session."""
+    """One session. Times are in seconds since 1970."""
 
     id: str
     name: str
     caller: str
     created: float
     used: float
+    """When it was last used."""
     expires: float
+    """When it expires unless it is used again."""
+    state: Literal["live", "deleting"] = "live"
+    """`deleting`: nobody can use it any more, and another process has yet to drop what it keeps of it, which takes seconds."""
 
 
 class FileView(_Out):
-    """One thing in a workspace."""
+    """One file or folder in a workspace."""
 
     path: str
     kind: Literal["file", "folder", "other"]
     size: int
+    """In bytes."""
     changed: float
+    """When it was last changed, in seconds since 1970."""
     mime: str
 
 
 class FilesView(_Out):
-    """A page of files; `next` is the path to go on after."""
+    """A page of files."""
 
     files: list[FileView]
     next: str | None = None
+    """Pass this path as `after` to get the following files; null on the last page."""
     truncated: bool = False
+    """Whether the workspace has more files than can be listed."""
 
 
 class SkillDiffView(_Out):
-    """What changed from one version of a skill to another, as a unified diff; empty where nothing did."""
+    """What changed from one version of a skill to another, as a unified diff; empty if nothing changed."""
 
     name: str
     old: int
@@ -191,7 +217,7 @@ class SkillDiffView(_Out):
 
 
 class SkillView(_Out):
-    """One version of a skill; `source` and `tests` only where one skill was asked for."""
+    """One version of a skill. `source`, `tests` and `versions` are not in lists."""
 
     name: str
     level: str
@@ -207,7 +233,7 @@ class SkillView(_Out):
 
 
 class HitView(_Out):
-    """One tool that was found."""
+    """One tool that a search found."""
 
     tool: str
     description: str
@@ -215,29 +241,11 @@ class HitView(_Out):
 
 
 class SearchView(_Out):
-    """What a search found, best first; `text` is for a model, at the asked level of detail."""
+    """What a search found, the best first. `text` is the answer for a model, at the requested level of detail."""
 
     query: str
     hits: list[HitView]
     text: str
-
-
-class ServerView(_Out):
-    """How a server is; `tokens` is what its definitions would cost in a model's context."""
-
-    name: str
-    kind: str
-    state: str
-    tools: int
-    tokens: int
-    era: str | None = None
-    error: str | None = None
-    changed: int = 0
-    """Tools whose definition is not the one that was accepted."""
-    flagged: int = 0
-    """Tools whose definition is suspicious."""
-    confined: bool = False
-    """Whether its program runs within walls."""
 
 
 class ToolView(_Out):
@@ -252,13 +260,13 @@ class ToolView(_Out):
     annotations: dict[str, Any]
     title: str | None = None
     tokens: int | None = None
-    """What its definition would cost in a model's context."""
+    """How many tokens its definition would take in a model's context."""
     text: str | None = None
-    """Source to read, where one tool was asked for."""
+    """Its typed Python source. Not in lists."""
 
 
 class ApprovalView(_Out):
-    """A plan that waits for a person, or what was decided about it."""
+    """A plan of tool calls that waits for approval, or the decision about it."""
 
     id: str
     execution: str
@@ -267,37 +275,39 @@ class ApprovalView(_Out):
     created: float
     expires: float
     standing: Literal["pending", "approved", "denied", "expired"]
-    plan: dict[str, Any]
+    plan: Annotated[dict[str, Any], DocumentedAs(Plan)]
     approved: list[int]
     decided_by: str | None = None
     decided: float | None = None
 
 
 class DecisionAsked(_In):
-    """What may be done of a plan."""
+    """The decision about a plan."""
 
     approve: Literal["all", "none"] | Annotated[list[Annotated[int, Field(ge=0, le=1_000_000)]], Field(max_length=10_000)]
-    """`all`, `none`, or the numbers of the calls that may be made."""
+    """`all`, `none`, or the numbers of the calls that are approved."""
 
 
 class AuditView(_Out):
-    """Records of what happened, the newest first; `next` goes on with older ones."""
+    """A page of audit records, the newest first."""
 
-    records: list[dict[str, Any]]
+    records: list[AuditRecord]
     next: int | None = None
+    """Pass this as `after` to get older ones; null on the last page."""
 
 
 class VerifiedView(_Out):
-    """Whether the audit is whole."""
+    """Whether the audit log is complete and unchanged."""
 
     ok: bool
     records: int
     first_bad: int | None = None
+    """The number of the first record that is missing or changed."""
     reason: str | None = None
 
 
 class StatsView(_Out):
-    """What your tenant did since the service started, and how busy it is."""
+    """What your tenant did since the service started, and how many of its executions run and wait now."""
 
     since: float
     executions: dict[str, int]
@@ -306,28 +316,28 @@ class StatsView(_Out):
     tokens_saved: int
     running: int
     waiting: int
-    tokens: dict[str, Any]
-    """What everything on record cost, and would have cost with direct calls and with search; see the page about tokens."""
+    tokens: Annotated[dict[str, Any], DocumentedAs(TokensView)]
+    """What the recorded work cost in tokens, and would have cost with direct calls and with search; see the page about tokens."""
 
 
 class WhoView(_Out):
-    """Who you are to the service, and what you may do."""
+    """Who you are for the service, and what you may do."""
 
     name: str
     tenant: str
     caller: str
-    """As records name you."""
+    """Your name in records."""
     scopes: list[Scope]
     is_operator: bool
-    """Whether you may see what is of all tenants: `/metrics`, `/audit/verify`."""
+    """Whether you may see what belongs to all tenants: `/metrics`, `/audit/verify`."""
     version: str
     isolation: str
 
 
 class HealthView(_Out):
-    """Whether the process answers, or is ready for work."""
+    """Whether the process answers, and whether it is ready to execute."""
 
     status: Literal["ok", "draining", "unavailable"]
     isolation: str | None = None
     reason: str | None = None
-    """What is missing: `sandbox` or `store`; the log says more."""
+    """What is lacking: `sandbox`, `store`, `disk` or `descriptors`; the log says more."""

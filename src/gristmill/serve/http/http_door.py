@@ -1,4 +1,4 @@
-"""What the door keeps while it is open: who may come in, whose turn it is, what runs, what was counted."""
+"""The state of the HTTP door while it is open: authentication, limits of requests, and the runs; and how it is built."""
 
 import time
 from collections import Counter
@@ -8,110 +8,93 @@ from dataclasses import dataclass, field
 from starlette.requests import HTTPConnection
 
 from gristmill.config.sections.serve_section import ServeConfig
-from gristmill.errors import Busy, Unauthorized
-from gristmill.model import Outcome
-from gristmill.runs.fair_lanes import LaneRules, Lanes, Rates
-from gristmill.runs.finished_shelf import ShelfRules
+from gristmill.errors import Unauthorized
+from gristmill.runs.fair_lanes import RequestRates
+from gristmill.runs.run_registry import RunRegistry
+from gristmill.runs.served_runs import ServedRuns, open_runs
 from gristmill.runtime.runtime import Runtime
-from gristmill.serve.access_tokens import LOCAL, Principal, Tokens, bearer, static_token
-from gristmill.serve.http.limits.request_bodies import Budget, most_held
-from gristmill.serve.http.limits.request_wall import Wall
-from gristmill.serve.http.runs import Runs
+from gristmill.serve.access_tokens import LOCAL, Principal, TokenRegister, build_static_check, read_bearer_token
+from gristmill.serve.http.json_logs import log_run_end
+from gristmill.serve.http.limits.request_bodies import BodyBudget, compute_body_budget
+from gristmill.serve.http.limits.request_wall import RequestWall
 
 Authenticate = Callable[[HTTPConnection], Awaitable[Principal | None]]
-"""Says who asks; ``None`` says that it does not know. It raises ``Unauthorized`` where a token is wrong."""
+"""Returns the caller of a request, or ``None`` if the request names none. Raises ``Unauthorized`` if a token is wrong."""
 Verify = Callable[[str], Awaitable[Principal]]
-
-
-@dataclass(slots=True)
-class Tally:
-    """What one tenant did since the start."""
-
-    statuses: Counter[str] = field(default_factory=Counter[str])
-    tools: Counter[str] = field(default_factory=Counter[str])
-    milliseconds: float = 0.0
-    tokens_saved: int = 0
-
-    def add(self, outcome: Outcome) -> None:
-        """Count one outcome."""
-        self.statuses[outcome.status] += 1
-        self.milliseconds += outcome.execution_time_ms
-        self.tokens_saved += outcome.tokens_saved or 0
-        if len(self.tools) < 10_000:
-            self.tools.update(outcome.tools_called)
+"""Returns the caller of a token. Raises ``Unauthorized`` if the token is wrong."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class Door:
-    """Everything the routes need."""
+class HttpDoor:
+    """Everything that the routes need, shared by all requests."""
 
-    runtime: Runtime
-    config: ServeConfig
-    wall: Wall
+    served: ServedRuns
+    wall: RequestWall
     authenticate: Authenticate
-    lanes: Lanes
-    rates: Rates
-    runs: Runs
-    budget: Budget = field(default_factory=lambda: Budget(most_held()))
-    tallies: dict[str, Tally] = field(default_factory=dict[str, Tally])
+    rates: RequestRates
+    budget: BodyBudget = field(default_factory=lambda: BodyBudget(compute_body_budget()))
     streams: Counter[str] = field(default_factory=Counter[str])
     opened: float = field(default_factory=time.time)
-    draining: bool = False
+
+    @property
+    def runtime(self) -> Runtime:
+        """The open runtime."""
+        return self.served.runtime
+
+    @property
+    def config(self) -> ServeConfig:
+        """The section ``serve`` of the configuration."""
+        return self.served.config
+
+    @property
+    def runs(self) -> RunRegistry:
+        """The runs of every door of this process."""
+        return self.served.registry
+
+    @property
+    def draining(self) -> bool:
+        """Whether the service was told to end."""
+        return self.served.draining
+
+    @draining.setter
+    def draining(self, value: bool) -> None:
+        self.served.draining = value
 
     async def admit(self, connection: HTTPConnection) -> Principal:
-        """Who asks, once it is verified and not too often.
+        """Returns the verified caller of a request and counts the request for its tenant.
 
         Raises:
-            Unauthorized: nobody we know.
-            Busy: too many requests of this tenant.
+            Unauthorized: the request has no token, or a wrong one.
+            Busy: the tenant sent too many requests.
         """
         who = await self.authenticate(connection)
         if who is None:
             raise Unauthorized("send a token: `Authorization: Bearer ...`; `gristmill tokens create` makes one")
-        connection.state.who = who  # also of whoever is turned away: the log says which tenant it was
-        self.rates.take(who.tenant)
+        connection.state.who = who  # set before the check of the rate, so that the log names the tenant of a refused request
+        self.rates.count_request(who.tenant)
         return who
 
-    def refuse_if_draining(self) -> None:
-        """Take nothing new at the end.
 
-        Raises:
-            Busy: the service was told to end.
-        """
-        if self.draining:
-            text = "the service is ending: ask another, or again soon"
-            raise Busy(text, limit="serve.drain_seconds", value=self.config.drain_seconds, retry_after=5.0)
+def open_door(runtime: Runtime, authenticate: Authenticate | None = None, *, everywhere: bool = False) -> HttpDoor:
+    """Builds the door of an open runtime.
 
-    def count(self, tenant: str, outcome: Outcome) -> None:
-        """Count an outcome for ``tenant``."""
-        self.tallies.setdefault(tenant, Tally()).add(outcome)
+    Without ``authenticate`` only requests from this machine are accepted; they get the scopes of ``serve.local_scopes``.
+    """
+    served = open_runs(runtime)
+    served.on_end = log_run_end
+    wall = RequestWall(config=served.config, everywhere=everywhere)
+    rates = RequestRates(served.config.requests_per_minute)
+    return HttpDoor(served=served, wall=wall, authenticate=authenticate or build_verifier(wall, {}), rates=rates)
 
 
-def open_door(runtime: Runtime, authenticate: Authenticate | None = None, *, everywhere: bool = False) -> Door:
-    """The door of an open runtime. Without ``authenticate`` only this machine is let in, with ``serve.local_scopes``."""
-    config = runtime.config.serve
-    places = runtime.config.sandbox.concurrency
-    wall = Wall(config=config, everywhere=everywhere)
-    return Door(
-        runtime=runtime, config=config, wall=wall, authenticate=authenticate or verifier(wall, {}),
-        lanes=Lanes(
-            LaneRules(
-                places=places, per_tenant=config.concurrency or places, waiting=config.waiting, seconds=config.waiting_seconds
-            )
-        ),
-        rates=Rates(config.requests_per_minute),
-        runs=Runs(
-            ShelfRules(seconds=config.kept_seconds, most=config.kept_most, bytes=config.kept_mb << 20),
-            background=config.background,
-        ),
-    )  # fmt: skip
+def build_verifier(wall: RequestWall, verify: dict[str, Verify]) -> Authenticate:
+    """Builds an ``Authenticate`` that verifies tokens by their kind: ``gm`` for ours, ``jwt`` for those of an identity provider.
 
-
-def verifier(wall: Wall, verify: dict[str, Verify]) -> Authenticate:
-    """Tokens by their kind (``gm`` for ours, ``jwt`` for an identity provider's); without one, this machine's user."""
+    A request without a token is accepted only from this machine, as the local user.
+    """
 
     async def authenticate(connection: HTTPConnection) -> Principal | None:
-        text = bearer(connection.headers.get("authorization"))
+        text = read_bearer_token(connection.headers.get("authorization"))
         if text is not None:
             kind = "gm" if text.startswith("gm_") else "jwt"
             if kind not in verify:
@@ -124,16 +107,21 @@ def verifier(wall: Wall, verify: dict[str, Verify]) -> Authenticate:
     return authenticate
 
 
-def with_tokens(wall: Wall, tokens: Tokens, jwt: Verify | None = None, token: str | None = None) -> Authenticate:
-    """As the service verifies: the register of tokens, an identity provider and a token from outside, where there are such."""
-    known = verifier(wall, {"gm": tokens.verify, **({"jwt": jwt} if jwt else {})})
+def build_token_verifier(
+    wall: RequestWall, tokens: TokenRegister, jwt: Verify | None = None, token: str | None = None
+) -> Authenticate:
+    """Builds the ``Authenticate`` of the service.
+
+    It accepts registered tokens, those of an identity provider (``jwt``), and one from the environment (``token``), if given.
+    """
+    verify = build_verifier(wall, {"gm": tokens.verify, **({"jwt": jwt} if jwt else {})})
     if token is None:
-        return known
-    is_it = static_token(token)
+        return verify
+    match_static = build_static_check(token)
 
     async def authenticate(connection: HTTPConnection) -> Principal | None:
-        given = bearer(connection.headers.get("authorization"))
-        # Whoever gives a token from outside means it to be needed, on this machine too.
-        return None if given is None else is_it(given) or await known(connection)
+        given = read_bearer_token(connection.headers.get("authorization"))
+        # An operator who sets a token in the environment wants it to be required, from this machine too.
+        return None if given is None else match_static(given) or await verify(connection)
 
     return authenticate

@@ -1,4 +1,4 @@
-"""Where the service listens: the address is taken before anything is started, so that a taken one costs nobody a start."""
+"""Binds the address of the service before anything else is started, so that a taken address is reported at once."""
 
 import asyncio
 import socket
@@ -7,21 +7,21 @@ from typing import Any
 from gristmill.errors import ConfigError
 
 
-async def take_address(host: str, port: int) -> list[socket.socket]:
-    """Sockets bound to every address that ``host`` means, not listening yet.
+async def bind_address(host: str, port: int) -> list[socket.socket]:
+    """Returns sockets bound to every address of ``host``, not listening yet.
 
     Raises:
-        ConfigError: there is no such address here, or another program has it.
+        ConfigError: this machine has no such address, or another program uses it.
     """
     loop = asyncio.get_running_loop()
     try:
         found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as error:
-        raise ConfigError(f"serve.host: {host!r} is no address: {error.strerror}") from None
+        raise ConfigError(f"serve.host: {host!r} is not an address: {error.strerror}") from None
     taken: list[socket.socket] = []
-    for family, kind, protocol, _, address in found if port else found[:1]:  # a free port is free for one address
+    for family, kind, protocol, _, address in found if port else found[:1]:  # port 0: a free port is chosen for one address only
         try:
-            taken.append(_bound(family, kind, protocol, address))
+            taken.append(_bind_socket(family, kind, protocol, address))
         except OSError as error:
             for each in taken:
                 each.close()
@@ -31,7 +31,7 @@ async def take_address(host: str, port: int) -> list[socket.socket]:
     return taken
 
 
-def _bound(family: int, kind: int, protocol: int, address: Any) -> socket.socket:
+def _bind_socket(family: int, kind: int, protocol: int, address: Any) -> socket.socket:
     made = socket.socket(family, kind, protocol)
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

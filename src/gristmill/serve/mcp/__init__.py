@@ -1,1 +1,1 @@
-"""The MCP door: two tools over stdio and streamable HTTP, in both eras of the protocol. It translates and never decides."""
+"""The MCP door: two tools over stdio and streamable HTTP, for both eras of the protocol. It translates and decides nothing."""

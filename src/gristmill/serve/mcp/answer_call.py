@@ -1,132 +1,178 @@
-"""A run and whoever waits for it: begun, asked about in the way of the client's era, cancelled with its call, answered."""
+"""Connects a tool call with its run: starts the run, passes its questions to the client, cancels it with the call, and builds
+the answer."""
 
 import asyncio
-import uuid
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from mcp_types import CallToolRequestParams, CallToolResult, ElicitRequest, InputRequests, InputRequiredResult, TextContent
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INTERNAL_ERROR,
+    CallToolRequestParams,
+    CallToolResult,
+    ElicitRequest,
+    InputRequests,
+    InputRequiredResult,
+    TextContent,
+)
 
-from gristmill.model import Outcome
-from gristmill.serve.mcp.mcp_door import Door
-from gristmill.serve.mcp.questions.ask_client import AskClient, Ctx, ask_through, can_answer, is_modern
-from gristmill.serve.mcp.resources.file_resources import blocks
-from gristmill.serve.mcp.run import Questions, Run
-from gristmill.serve.mcp.tasks.task_shape import handle, has_tasks
-from gristmill.serve.mcp.tools.outcome_result import to_result
-from gristmill.serve.mcp.tools.tool_surface import NEW
-from gristmill.serve.mcp.who import Who
-from gristmill.session.session_register import SessionRecord
+from gristmill.model import Identity, Outcome
+from gristmill.runs.active_run import ActiveRun
+from gristmill.runs.questions import Questions
+from gristmill.runs.run_registry import RunViewer
+from gristmill.runs.start_run import start_run, store_outcome_again
+from gristmill.runtime.values.session_values import SessionRecord
+from gristmill.serve.mcp.door_runs import VIA
+from gristmill.serve.mcp.mcp_door import McpDoor
+from gristmill.serve.mcp.questions.ask_client import AskClient, Ctx, ask_directly, can_show_form, is_modern
+from gristmill.serve.mcp.questions.take_answers import take_answers
+from gristmill.serve.mcp.resources.file_resources import load_media_blocks
+from gristmill.serve.mcp.tasks.task_shape import accepts_tasks, hand_out_task
+from gristmill.serve.mcp.tools.outcome_result import build_error_result, build_tool_result
+from gristmill.serve.mcp.tools.tool_surface import NEW_SESSION
 
 if TYPE_CHECKING:
     from gristmill.runtime.runtime import Runtime
 
 Answer = CallToolResult | InputRequiredResult | dict[str, Any]
-"""What came of it, a question, or a task."""
-Work = Callable[[Run, AskClient | None, Ctx | None], Awaitable[Outcome]]
-"""Does what was asked for: for a run, with somebody who answers questions, for a client that may want progress."""
+"""The answer to a tool call: the result, questions to the user, or a task."""
+Work = Callable[[ActiveRun, AskClient | None, Ctx | None], Awaitable[Outcome]]
+"""Does the work of a run. Takes the run, a way to ask the user (None: no questions), and the request that gets progress (None:
+no progress)."""
 
 
-async def begin(door: Door, ctx: Ctx, session: str | None, work: Work, *, background: bool = False) -> Answer:
-    """Start the work in the session of that handle, and answer with its outcome, a question of it, a task, or its id.
-
-    Raises:
-        Error: no such session, too many runs, a runtime that could not be opened.
-    """
-    run = await prepare(door, ctx, session)
-    if background:
-        door.runs.start(run, lambda run: work(run, None, None))
-        return _running(run)
-    asks = can_answer(ctx)
-    if has_tasks(ctx) or (asks and is_modern(ctx)):
-        door.runs.start(run, lambda run: work(run, run.ask if asks else None, ctx))
-        return await conclude(door, ctx, run)
-    # An older client is asked on the spot, and one that cannot answer not at all: no second task is needed.
-    outcome = await work(run, (lambda params: ask_through(ctx, params)) if asks else None, ctx)
-    return await result_of(door, ctx, run, outcome)
-
-
-async def prepare(door: Door, ctx: Ctx, session: str | None) -> Run:
-    """A run of this caller in the session of that handle, not begun yet.
+async def begin_run(
+    door: McpDoor, ctx: Ctx, session: str | None, work: Work, *, code: str | None = None, background: bool = False
+) -> Answer:
+    """Starts the work in the session with that handle, and answers with its outcome, its questions, a task, or its id.
 
     Raises:
-        Error: no such session, a runtime that could not be opened.
+        Error: there is no such session, there are too many runs, or the runtime could not be opened.
     """
-    who = door.who(ctx)
-    found = await _session(await door.hall(), session, who)
-    return Run(id=uuid.uuid4().hex, who=who, session=found, opened=session == NEW)
+    run = await prepare_run(door, ctx, session, code=code)
+    asks = can_show_form(ctx) and not background
+    run.may_outlive = background or accepts_tasks(ctx) or (asks and is_modern(ctx))
+    # An older client is asked during the request; one of the 2026 revision sends its answers with another request.
+    ask: AskClient | None = (run.ask if run.may_outlive else partial(ask_directly, ctx)) if asks else None
+    start_run(await door.get_runs(), run, lambda: work(run, ask, None if background else ctx))
+    return _build_running_result(run) if background else await wait_for_answer(door, ctx, run)
 
 
-async def _session(runtime: "Runtime", wanted: str | None, who: Who) -> SessionRecord | None:
-    """The session that the handle names; a handle is no proof, the caller must be its own."""
+async def prepare_run(door: McpDoor, ctx: Ctx, session: str | None, *, code: str | None = None) -> ActiveRun:
+    """Builds a run of this caller in the session with that handle, without starting it.
+
+    Raises:
+        Error: there is no such session, or the runtime could not be opened.
+    """
+    who = door.identify_caller(ctx)
+    found = await _find_session(await door.hall(), session, who)
+    return ActiveRun(
+        identity=who, session=found.name if found else None, session_record=found, has_new_session=session == NEW_SESSION,
+        code=code, via=VIA,
+    )  # fmt: skip
+
+
+async def find_run(door: McpDoor, ctx: Ctx, id_: str) -> ActiveRun:
+    """Returns the run of this caller with that id, through whichever door of the process it came.
+
+    Raises:
+        NotFound: this caller has no such run here.
+        Error: the runtime could not be opened.
+    """
+    return (await door.get_runs()).registry.get(id_, RunViewer(identity=door.identify_caller(ctx)))
+
+
+async def _find_session(runtime: "Runtime", wanted: str | None, who: Identity) -> SessionRecord | None:
+    """Returns the session with that handle. The handle alone is not proof: the session must belong to the caller."""
     if wanted is None:
         return None
-    sessions = runtime.keeping.sessions
-    find = sessions.open(None, who.tenant, who.caller) if wanted == NEW else sessions.get(wanted, who.tenant, who.caller)
-    return await find
+    sessions = runtime.session_stores.sessions
+    if wanted == NEW_SESSION:
+        return await sessions.open(None, identity=who)
+    return await sessions.get(wanted, identity=who)
 
 
-async def take_up(door: Door, ctx: Ctx, params: CallToolRequestParams) -> Answer:
-    """The client comes back with what a run asked for.
+async def continue_run(door: McpDoor, ctx: Ctx, params: CallToolRequestParams) -> Answer:
+    """Continues a run with the answers that the client sends to its questions.
 
     Raises:
-        NotFound: there is no such run of this caller.
+        NotFound: this caller has no such run.
     """
-    run = door.runs.get(params.request_state or "", door.who(ctx))
-    run.answer(params.input_responses or {})  # what is not answered goes out again
-    return await conclude(door, ctx, run)
+    run = await find_run(door, ctx, params.request_state or "")
+    take_answers(run, params.input_responses or {})  # questions without an answer are asked again
+    return await wait_for_answer(door, ctx, run)
 
 
-async def conclude(door: Door, ctx: Ctx, run: Run, *, seconds: float | None = None) -> Answer:
-    """Wait for the run, no longer than ``seconds``, and not that long for a client that has tasks."""
-    tasks = has_tasks(ctx)
+async def wait_for_answer(door: McpDoor, ctx: Ctx, run: ActiveRun, *, seconds: float | None = None) -> Answer:
+    """Waits for the run, at most ``seconds``, and shorter for a client that accepts tasks; returns its answer."""
+    tasks = accepts_tasks(ctx)
     try:
-        found = await run.attend(door.task_after if tasks else seconds)
+        questions = await run.wait_for_questions(door.task_after if tasks else seconds)
     except asyncio.CancelledError:
         if seconds is None:
-            run.task.cancel()  # whoever cancels a call stops its run; whoever stops waiting for another does not
-            raise
-        if not run.task.cancelled():
-            raise
-        return _cancelled(run)
-    if isinstance(found, Outcome):
-        return await result_of(door, ctx, run, found)
-    if found:
-        run.park()
-        return InputRequiredResult(input_requests=requests_of(found), request_state=run.id)
-    return handle(run) if tasks else _running(run)
+            run.cancel()  # cancelling a call cancels its run; cancelling a later `resume` does not
+        raise
+    if run.ended is not None:
+        return await build_end_result(door, ctx, run)
+    if questions:
+        run.start_answer_timer()
+        return InputRequiredResult(input_requests=build_input_requests(questions), request_state=run.id)
+    return hand_out_task(run) if tasks else _build_running_result(run)
 
 
-def requests_of(questions: Questions) -> InputRequests:
-    """What a run asks, as requests that a client finds in an answer of ours."""
+async def build_end_result(door: McpDoor, ctx: Ctx, run: ActiveRun) -> CallToolResult:
+    """Builds the result of a run that has ended: its outcome, its error, or that it was cancelled.
+
+    Raises:
+        StoreUnavailable: its record still cannot be stored.
+        MCPError: it failed by a fault of ours; the log has the details.
+    """
+    await store_outcome_again(await door.get_runs(), run)
+    if run.outcome is not None:
+        return await build_result(door, ctx, run, run.outcome)
+    if run.is_cancelled:
+        return _build_cancelled_result(run)
+    if run.problem is None or run.problem.message is None:
+        raise MCPError(code=INTERNAL_ERROR, message="Internal server error")
+    return build_error_result(run.problem.message, code=run.problem.code)
+
+
+def build_input_requests(questions: Questions) -> InputRequests:
+    """Returns the questions of a run as the input requests of an answer."""
     return {question.key: ElicitRequest(params=question.params) for question in questions}
 
 
-async def result_of(door: Door, ctx: Ctx, run: Run, outcome: Outcome) -> CallToolResult:
-    """The outcome as the caller gets it: sessions by handle, what it asked to show, and whoever listens told of its files."""
-    session = run.session
+async def build_result(door: McpDoor, ctx: Ctx, run: ActiveRun, outcome: Outcome) -> CallToolResult:
+    """Builds the result that the caller gets: with the handle of the session and the images and sounds that it asked for.
+
+    It also starts the announcement of changed files to listeners.
+    """
+    session = run.session_record
     if session is None and outcome.session is None:
-        return to_result(outcome)
-    keeping = (await door.hall()).keeping
-    if session is None:  # what did not fit lies in a session of its own: clients know sessions by handle
-        session = await keeping.sessions.named(str(outcome.session), run.who.tenant)
-    files = keeping.files(session)
+        return build_tool_result(outcome)
+    hall = await door.hall()
+    stores = hall.session_stores
+    if session is None:  # output that did not fit is in a new session: clients know sessions by handle
+        session = await stores.sessions.find_by_name(str(outcome.session), identity=run.identity)
+    files = stores.files(session)
     connection = None if is_modern(ctx) else ctx.session
-    door.changes.after_run(run.who, session.handle, files, connection)
+    door.file_changes.start_announcing(run.identity, session.handle, files, connection)
     shown = replace(outcome, session=session.handle)
-    expires = session.expires if run.opened or run.session is None else None
-    return to_result(shown, expires=expires, blocks=await blocks(files, outcome.result))
+    expires = session.expires if run.has_new_session or run.session_record is None else None
+    mask = partial(hall.content_masks.mask_file, session)
+    return build_tool_result(shown, expires=expires, blocks=await load_media_blocks(files, outcome.result, mask))
 
 
-def _running(run: Run) -> CallToolResult:
-    fields = {"status": "running", "id": run.id} | ({"session": run.session.handle} if run.session else {})
-    session = f"\nsession: {run.session.handle}" if run.session else ""
+def _build_running_result(run: ActiveRun) -> CallToolResult:
+    fields = {"status": "running", "id": run.id} | ({"session": run.session_record.handle} if run.session_record else {})
+    session = f"\nsession: {run.session_record.handle}" if run.session_record else ""
     text = f"running, id {run.id}; call execute_code with resume={run.id} to wait for it{session}"
     return CallToolResult(content=[TextContent(text=text)], structured_content=fields)
 
 
-def _cancelled(run: Run) -> CallToolResult:
+def _build_cancelled_result(run: ActiveRun) -> CallToolResult:
     text = f"cancelled, id {run.id}"
     return CallToolResult(
         content=[TextContent(text=text)], structured_content={"status": "cancelled", "id": run.id}, is_error=True

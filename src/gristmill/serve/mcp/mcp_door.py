@@ -1,41 +1,53 @@
-"""What the door keeps while it is open: the hall, the runs, who listens."""
+"""The state of the MCP door while it is open: the runtime, the runs and the listeners."""
 
 from collections.abc import Callable
-from dataclasses import field
+from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
+
+from gristmill.model import LOCAL_IDENTITY, Identity
+from gristmill.serve.mcp.door_runs import DoorRuns
 from gristmill.serve.mcp.get_runtime import Hall
 from gristmill.serve.mcp.questions.ask_client import Ctx
-from gristmill.serve.mcp.resources.file_changes import Changes
-from gristmill.serve.mcp.runs import Runs
-from gristmill.serve.mcp.who import LOCAL, Who
-from gristmill.values import dataclass
+from gristmill.serve.mcp.resources.file_changes import FileChanges
+
+if TYPE_CHECKING:
+    from gristmill.runs.served_runs import ServedRuns
 
 TASK_AFTER_SECONDS = 2.0
-"""Most programs are done by then, and asking for a task costs a second round at least."""
+"""Most programs end within this time, and a task costs the client at least one more request."""
 
 
-def local_caller(_ctx: Ctx) -> Who:
-    """Everybody is the same caller: right for one user on stdio, wrong as soon as there are two."""
-    return LOCAL
+def identify_local_caller(_ctx: Ctx) -> Identity:
+    """Returns the same caller for every request: right for the one user on stdio, wrong as soon as there are two."""
+    return LOCAL_IDENTITY
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Door:
-    """Everything the handlers need. ``names`` are the servers as configured, for completion."""
+class McpDoor(Struct, frozen=True, kw_only=True):
+    """Everything that the handlers need, shared by all requests."""
 
     hall: Hall
     instructions: str
-    names: tuple[str, ...] = ()
+    server_names: tuple[str, ...] = ()
+    """The names of the configured servers, for completion."""
     direct_calls: bool = False
     on_wire: bool = False
-    """Whether requests come as messages: then a client that wants progress sends a token. In memory nobody can tell."""
+    """Whether requests arrive as messages: then a client that wants progress sends a token. In memory there is no such sign."""
     task_after: float = TASK_AFTER_SECONDS
-    """How long a client that has tasks waits for an answer before it gets a task instead."""
-    who: Callable[[Ctx], Who] = local_caller
-    runs: Runs = field(default_factory=Runs)
-    changes: Changes = field(default_factory=Changes)
+    """How long a client that accepts tasks waits for an answer before it gets a task instead."""
+    identify_caller: Callable[[Ctx], Identity] = identify_local_caller
+    runs: DoorRuns = field(default_factory=DoorRuns)
+    file_changes: FileChanges = field(default_factory=FileChanges)
+
+    async def get_runs(self) -> "ServedRuns":
+        """Returns the runs of the process.
+
+        Raises:
+            Error: the runtime could not be opened.
+        """
+        return await self.runs.get(self.hall)
 
     async def close(self) -> None:
-        """End every run and every listener."""
-        await self.changes.close()
+        """Ends every run and every listener."""
+        await self.file_changes.close()
         await self.runs.close()

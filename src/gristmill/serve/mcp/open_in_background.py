@@ -1,52 +1,51 @@
-"""A runtime that opens while the first messages are already answered: a client waits for nothing it has not asked for."""
+"""Opens the runtime in the background while the first messages are answered: a client waits only for what it asks for."""
 
 import asyncio
+import logging
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
 
 from gristmill.config.tree import Config
 from gristmill.errors import Error
-from gristmill.serve.harmless_text import harmless
+from gristmill.runtime.runtime import Runtime
+from gristmill.runtime.values.server_values import refuse_questions
+from gristmill.serve.harmless_text import neutralize_text
 from gristmill.serve.mcp.get_runtime import Hall
 
-if TYPE_CHECKING:
-    from gristmill.runtime.runtime import Runtime
+log = logging.getLogger(__name__)
 
 GRACE_SECONDS = 0.1
-"""Opening keeps the event loop busy for a while: a handshake that is on its way goes first."""
+"""Opening keeps the event loop busy for a while, so it is delayed by this time to answer the handshake first."""
 
 
 @asynccontextmanager
-async def opening(config: Config) -> AsyncGenerator[Hall]:
-    """A hall whose runtime is being opened in a task of its own, which also closes it."""
+async def open_in_background(config: Config) -> AsyncGenerator[Hall]:
+    """Yields a ``Hall`` whose runtime is opened, and later closed, in a task of its own."""
     ready: asyncio.Future[Runtime] = asyncio.get_running_loop().create_future()
     leaving, needed = asyncio.Event(), asyncio.Event()
 
-    async def own() -> None:
+    async def own_runtime() -> None:
         await asyncio.wait([asyncio.ensure_future(needed.wait())], timeout=GRACE_SECONDS)
         needed.set()
-        from gristmill.runtime.runtime import Runtime
-        from gristmill.upstream.execution_callers import refuse_questions
-
         try:
-            # Servers are told that somebody may answer their questions; who does is known for each execution.
+            # This tells servers that their questions may be answered; each execution decides by whom.
             async with Runtime.open(config, ask=refuse_questions, serving=True) as runtime:
                 ready.set_result(runtime)
                 await leaving.wait()
-        except Error as error:
+        except Exception as error:  # a door: every error in opening must reach every call that waits for it
             if ready.done():
                 raise
-            print(f"error: {harmless(error.message)}", file=sys.stderr)
-            ready.set_exception(error)
-            ready.exception()  # seen here; every call that needs the runtime gets it again
+            known = error if isinstance(error, Error) else _explain_foreign_error(error)
+            print(f"error: {neutralize_text(known.message)}", file=sys.stderr)
+            ready.set_exception(known)
+            ready.exception()  # marked as read here; every call that needs the runtime raises it again
 
     async def hall() -> "Runtime":
         needed.set()
         return await asyncio.shield(ready)
 
-    owner = asyncio.create_task(own())
+    owner = asyncio.create_task(own_runtime())
     try:
         yield hall
     finally:
@@ -54,3 +53,8 @@ async def opening(config: Config) -> AsyncGenerator[Hall]:
         if not ready.done():
             owner.cancel()
         await asyncio.gather(owner, return_exceptions=True)
+
+
+def _explain_foreign_error(error: Exception) -> Error:
+    log.error("the gateway cannot be opened", exc_info=error)
+    return Error(f"the gateway cannot be opened: {type(error).__name__}: {error}; run `gristmill doctor` to see what is wrong")

@@ -1,4 +1,7 @@
-"""Opening what lies below a folder that hostile code writes to: the kernel refuses every way out, also one made meanwhile."""
+"""Opens paths below a folder that hostile code writes to.
+
+The kernel refuses every path that leads out, even one made meanwhile.
+"""
 
 import ctypes
 import errno
@@ -16,8 +19,8 @@ _NO_XDEV, _NO_SYMLINKS, _BENEATH = 0x01, 0x04, 0x08
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _ATTEMPTS = 16
 _libc = ctypes.CDLL(None, use_errno=True)
-_unsupported = [False]
-"""Set for good when the kernel, or a filter around us, knows no openat2."""
+_openat2_missing = [False]
+"""Set to True for good when the kernel, or a seccomp filter around us, does not offer openat2."""
 
 
 class _OpenHow(ctypes.Structure):
@@ -25,14 +28,14 @@ class _OpenHow(ctypes.Structure):
 
 
 @contextmanager
-def opened_root(root: Path) -> Generator[int]:
-    """The workspace itself.
+def open_root(root: Path) -> Generator[int]:
+    """Opens the workspace itself.
 
     Raises:
         NotFound: it does not exist.
         Refused: it is not a folder.
     """
-    with translated(CheckedPath(())):
+    with translate_os_errors(CheckedPath(())):
         descriptor = os.open(root, _FOLDER)
     try:
         yield descriptor
@@ -41,14 +44,14 @@ def opened_root(root: Path) -> Generator[int]:
 
 
 @contextmanager
-def opened(root: int, path: CheckedPath, flags: int) -> Generator[int]:
-    """``path`` below ``root``, never through a link, never waiting.
+def open_path(root: int, path: CheckedPath, flags: int) -> Generator[int]:
+    """Opens ``path`` below ``root``, never through a link. The ``flags`` must be such that opening never waits.
 
     Raises:
-        NotFound: there is nothing.
-        Refused: it is, or leads through, something else than folders and files.
+        NotFound: it does not exist.
+        Refused: it is, or leads through, something that is neither a folder nor a file.
     """
-    with translated(path):
+    with translate_os_errors(path):
         descriptor = open_beneath(root, path, flags)
     try:
         yield descriptor
@@ -57,50 +60,50 @@ def opened(root: int, path: CheckedPath, flags: int) -> Generator[int]:
 
 
 @contextmanager
-def opened_file(root: int, path: CheckedPath) -> Generator[int]:
-    """A regular file with one name only, ready to be read.
+def open_file(root: int, path: CheckedPath) -> Generator[int]:
+    """Opens a regular file that has only one name (hard link), for reading.
 
     Raises:
-        NotFound: there is nothing.
+        NotFound: it does not exist.
         Refused: it is something else.
     """
-    # Looked at before it is opened: opening alone can wake a device or a pipe.
-    with opened(root, path, os.O_PATH | os.O_NOFOLLOW) as seen:
-        before = _plain_file(seen, path)
-    with opened(root, path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_NOFOLLOW) as descriptor:
-        after = _plain_file(descriptor, path)
+    # Its kind is checked before it is opened: opening alone can have effects on a device or a pipe.
+    with open_path(root, path, os.O_PATH | os.O_NOFOLLOW) as seen:
+        before = _check_plain_file(seen, path)
+    with open_path(root, path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_NOFOLLOW) as descriptor:
+        after = _check_plain_file(descriptor, path)
         if (before.st_dev, before.st_ino) != (after.st_dev, after.st_ino):
-            raise Refused(f"{path.shown} was exchanged while it was opened; try again", rule="file.race")
+            raise Refused(f"{path.printable} was exchanged while it was opened; try again", rule="file.race")
         yield descriptor
 
 
 @contextmanager
-def opened_folder(root: int, path: CheckedPath) -> Generator[int]:
-    """A folder.
+def open_folder(root: int, path: CheckedPath) -> Generator[int]:
+    """Opens a folder.
 
     Raises:
-        NotFound: there is nothing.
+        NotFound: it does not exist.
         Refused: it is something else.
     """
-    with opened(root, path, _FOLDER) as descriptor:
+    with open_path(root, path, _FOLDER) as descriptor:
         yield descriptor
 
 
 def open_beneath(root: int, path: CheckedPath, flags: int) -> int:
-    """A descriptor for ``path``; by openat2 where there is one, else folder by folder."""
+    """Returns a descriptor for ``path``: by openat2 if the kernel offers it, otherwise folder by folder."""
     flags |= os.O_CLOEXEC
-    if not _unsupported[0]:
+    if not _openat2_missing[0]:
         try:
             return _openat2(root, path.relative, flags)
         except OSError as error:
             if error.errno not in (errno.ENOSYS, errno.EPERM):
                 raise
-            _unsupported[0] = error.errno == errno.ENOSYS
-    return walk_beneath(root, path, flags)
+            _openat2_missing[0] = error.errno == errno.ENOSYS
+    return open_by_walking(root, path, flags)
 
 
-def walk_beneath(root: int, path: CheckedPath, flags: int) -> int:
-    """The same without openat2: each part is opened in the folder before it, and no part may be a link."""
+def open_by_walking(root: int, path: CheckedPath, flags: int) -> int:
+    """Does the same without openat2: each part is opened in the folder before it, and no part may be a link."""
     if not path.parts:
         return os.open(b".", flags | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=root)
     here = os.dup(root)
@@ -122,34 +125,34 @@ def _openat2(root: int, path: bytes, flags: int) -> int:
         if found >= 0:
             return int(found)
         number = ctypes.get_errno()
-        if number != errno.EAGAIN:  # something was renamed meanwhile, and the kernel could not be sure
+        if number != errno.EAGAIN:  # on EAGAIN a rename happened meanwhile and the kernel could not decide: try again
             break
     raise OSError(number, os.strerror(number))
 
 
-def _plain_file(descriptor: int, path: CheckedPath) -> os.stat_result:
+def _check_plain_file(descriptor: int, path: CheckedPath) -> os.stat_result:
     status = os.fstat(descriptor)
     if stat.S_ISDIR(status.st_mode):
-        raise Refused(f"{path.shown} is a folder, not a file", rule="file.kind")
+        raise Refused(f"{path.printable} is a folder, not a file", rule="file.kind")
     if not stat.S_ISREG(status.st_mode):
-        raise Refused(f"{path.shown} is no regular file (a link, pipe, socket or device)", rule="file.kind")
+        raise Refused(f"{path.printable} is not a regular file (it is a link, pipe, socket or device)", rule="file.kind")
     if status.st_nlink != 1:
         raise Refused(
-            f"{path.shown} has {status.st_nlink} names (hard links); only files with one are touched", rule="file.links"
+            f"{path.printable} has {status.st_nlink} names (hard links); only files with one are touched", rule="file.links"
         )
     return status
 
 
 @contextmanager
-def translated(path: CheckedPath) -> Generator[None]:
-    """What the system says, in our words."""
+def translate_os_errors(path: CheckedPath) -> Generator[None]:
+    """Translates errors of the system to ours."""
     try:
         yield
     except FileNotFoundError:
-        raise NotFound(f"there is no file {path.shown!r} in the workspace") from None
+        raise NotFound(f"there is no file {path.printable!r} in the workspace") from None
     except NotADirectoryError:
-        raise Refused(f"{path.shown} is, or leads through, something that is not a folder", rule="file.kind") from None
+        raise Refused(f"{path.printable} is, or leads through, something that is not a folder", rule="file.kind") from None
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.EXDEV):
-            raise Refused(f"{path.shown} is, or leads through, a link; links are never followed", rule="file.link") from None
-        raise Refused(f"{path.shown} cannot be used: {error.strerror}", rule="file.system") from None
+            raise Refused(f"{path.printable} is, or leads through, a link; links are never followed", rule="file.link") from None
+        raise Refused(f"{path.printable} cannot be used: {error.strerror}", rule="file.system") from None

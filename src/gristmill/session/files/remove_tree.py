@@ -1,4 +1,4 @@
-"""Removing a tree that hostile code has built: no link is followed, and no depth is too deep."""
+"""Removes a tree that hostile code has built: no link is followed, and no depth is too deep."""
 
 import os
 import stat
@@ -7,9 +7,9 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def remove_tree(folder: int, name: bytes) -> None:
-    """Remove ``name`` in ``folder``, whatever it is. Folders inside are moved up before they are emptied.
+    """Removes ``name`` in ``folder``: a file, a link or a folder. Inner folders are moved up before they are emptied.
 
-    So there is never more than one level to walk: a tree of a hundred thousand levels costs no more stack than a flat one.
+    So there is never more than one level to walk: a tree of a hundred thousand levels needs no more stack than a flat one.
     """
     waiting, count = [name], 0
     while waiting:
@@ -17,10 +17,10 @@ def remove_tree(folder: int, name: bytes) -> None:
         if not _is_folder(folder, here):
             _unlink(folder, here)
             continue
-        for inner in _empty(folder, here):
+        for inner in _unlink_files(folder, here):
             count += 1
             aside = b".removed-%d-%d" % (os.getpid(), count)
-            if _move(folder, here, inner, aside):
+            if _move_up(folder, here, inner, aside):
                 waiting.append(aside)
         try:
             os.rmdir(here, dir_fd=folder)
@@ -30,12 +30,12 @@ def remove_tree(folder: int, name: bytes) -> None:
             _unlink(folder, here)
 
 
-def _empty(folder: int, name: bytes) -> list[bytes]:
-    """Unlink everything in the folder ``name`` that is no folder; the names of those that are."""
+def _unlink_files(folder: int, name: bytes) -> list[bytes]:
+    """Unlinks everything in the folder ``name`` that is not a folder; returns the names of the folders in it."""
     try:
-        descriptor = _unlocked(folder, name)
+        descriptor = _open_folder(folder, name)
     except OSError:
-        return []  # gone, or no folder any more
+        return []  # it was removed or replaced meanwhile
     inner: list[bytes] = []
     try:
         for entry in os.listdir(descriptor):
@@ -49,8 +49,8 @@ def _empty(folder: int, name: bytes) -> list[bytes]:
     return inner
 
 
-def _unlocked(folder: int, name: bytes) -> int:
-    """The folder, opened; one that its owner has locked is unlocked first."""
+def _open_folder(folder: int, name: bytes) -> int:
+    """Opens the folder; if its mode denies us access, the mode is changed first."""
     try:
         return os.open(name, _FOLDER, dir_fd=folder)
     except PermissionError:
@@ -62,12 +62,12 @@ def _unlocked(folder: int, name: bytes) -> int:
         return os.open(name, _FOLDER, dir_fd=folder)
 
 
-def _move(folder: int, name: bytes, inner: bytes, aside: bytes) -> bool:
+def _move_up(folder: int, name: bytes, inner: bytes, aside: bytes) -> bool:
     try:
-        descriptor = _unlocked(folder, name)
+        descriptor = _open_folder(folder, name)
         try:
             os.fchmod(descriptor, 0o700)
-            os.close(_unlocked(descriptor, inner))
+            os.close(_open_folder(descriptor, inner))
             os.rename(inner, aside, src_dir_fd=descriptor, dst_dir_fd=folder)
         finally:
             os.close(descriptor)

@@ -1,4 +1,4 @@
-"""A skill as a value: what was saved, whose it is, and how it is shown and found. Keeping them is `skills.py`'s business."""
+"""A skill as a value: its content and its owner. skill_summary.py says how search shows it, skill_store.py stores it."""
 
 import difflib
 import hashlib
@@ -6,30 +6,28 @@ import json
 from collections.abc import Sequence
 from typing import Literal, get_args
 
+from msgspec import Struct
+
 from gristmill.errors import Refused
-from gristmill.model import Json, Tool
-from gristmill.session.skills.skill_source import read_source
-from gristmill.values import dataclass
+from gristmill.model import Identity
 
 Level = Literal["session", "user", "shared"]
 LEVELS: tuple[Level, ...] = get_args(Level)
-"""Who finds a skill: this session; this caller in all his sessions; everybody of the tenant. Nearer ones win."""
-SERVER = "skills"
+"""Who finds a skill: this session; all sessions of this caller; everyone in the tenant. The first level that has it wins."""
+SKILLS_SERVER = "skills"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
-    """Who asks: everything he can see follows from it. ``session`` is a handle that was checked."""
+class SkillScope(Struct, frozen=True, kw_only=True):
+    """The identity of the asker, which decides the skills that are visible. ``session`` is a handle that was checked."""
 
-    tenant: str
-    caller: str
+    identity: Identity
     session: str | None = None
 
     def owner(self, level: Level) -> str:
-        """Whose a skill of ``level`` is.
+        """Returns the owner of a skill of ``level`` in this scope.
 
         Raises:
-            Refused: a skill of a session, and there is none.
+            Refused: the level is "session" and the scope has no session.
         """
         if level == "session":
             if self.session is None:
@@ -37,12 +35,11 @@ class Scope:
                     "there is no session to keep it in: pass session=..., or save(..., level='user')", rule="skill.session"
                 )
             return self.session
-        return self.caller if level == "user" else ""
+        return self.identity.caller if level == "user" else ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
-    """What is to be saved. ``requires`` may be left open: then it is what the source names."""
+class SkillDraft(Struct, frozen=True, kw_only=True):
+    """A skill to be saved. If ``requires`` is None, the tools that the source names are used."""
 
     name: str
     source: str
@@ -51,9 +48,8 @@ class Draft:
     tested: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Skill:
-    """One version of one skill, as it was saved. ``tested`` is the word of the sandbox that saved it."""
+class Skill(Struct, frozen=True, kw_only=True):
+    """One version of one skill, as it was saved. ``tested`` is what the sandbox that saved it reported."""
 
     tenant: str
     level: Level
@@ -70,46 +66,24 @@ class Skill:
 
     @property
     def key(self) -> str:
-        """As search shows it."""
-        return f"{SERVER}.{self.name}"
+        """Returns the key under which search shows it."""
+        return f"{SKILLS_SERVER}.{self.name}"
 
 
-def content_hash(name: str, source: str, tests: str | None, requires: Sequence[str]) -> str:
-    """The address of a skill's content: SHA-256 over its name, source, tests and requirements."""
+def hash_content(name: str, source: str, tests: str | None, requires: Sequence[str]) -> str:
+    """Returns the address of a skill's content: SHA-256 over its name, source, tests and requirements."""
     return hashlib.sha256(json.dumps([name, source, tests, sorted(requires)]).encode()).hexdigest()
 
 
-def diff(old: Skill, new: Skill) -> str:
-    """What changed from one version to another, as a unified diff."""
+def diff_skills(old: Skill, new: Skill) -> str:
+    """Returns the changes from one version to another as a unified diff."""
     before, after = (f"{skill.name} version {skill.version}" for skill in (old, new))
-    lines = difflib.unified_diff(_document(old).splitlines(), _document(new).splitlines(), before, after, lineterm="")
+    lines = difflib.unified_diff(
+        _render_document(old).splitlines(), _render_document(new).splitlines(), before, after, lineterm=""
+    )
     return "\n".join(lines)
 
 
-def skills_as_tools(skills: Sequence[Skill]) -> tuple[Tool, ...]:
-    """Skills as search knows tools: schemas are read off their signatures."""
-    return tuple(_tool(skill) for skill in skills)
-
-
-def _tool(skill: Skill) -> Tool:
-    read = read_source(skill.name, skill.source, len(skill.source) * 4)
-    told: dict[str, Json] = {
-        "level": skill.level,
-        "version": skill.version,
-        "hash": skill.hash,
-        "requires": list(skill.requires),
-        "tested": skill.tested,
-    }
-    return Tool(
-        server=SERVER,
-        name=skill.name,
-        description=read.description,
-        input_schema=read.schema,
-        output_schema=read.result,
-        annotations=told,
-    )
-
-
-def _document(skill: Skill) -> str:
+def _render_document(skill: Skill) -> str:
     head = f"# requires: {', '.join(skill.requires) or 'nothing'}\n\n"
     return head + skill.source.rstrip("\n") + (f"\n\n# tests\n{skill.tests}" if skill.tests else "")

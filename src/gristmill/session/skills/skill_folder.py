@@ -1,23 +1,23 @@
-"""A skill as a folder to carry elsewhere: SKILL.md with what it is, skill.py with its source, tests.py. Read, never run."""
+"""Exports a skill to a folder and imports it: SKILL.md describes it, skill.py and tests.py hold its code. Nothing is run."""
 
 from pathlib import Path
 from typing import cast
 
+import yaml
+
 from gristmill.errors import Refused
-from gristmill.session.skills.skill import Draft, Skill, content_hash
+from gristmill.session.skills.skill import Skill, SkillDraft, hash_content
 from gristmill.session.skills.skill_source import read_source
 
 FILE_BYTES = 1_000_000
 
 
 def export_skill(skill: Skill, folder: Path) -> Path:
-    """Write ``skill`` to a new folder of its name below ``folder``.
+    """Writes ``skill`` to a new folder with its name below ``folder``.
 
     Raises:
-        Refused: it is there already, or cannot be written.
+        Refused: the folder exists already, or cannot be written.
     """
-    import yaml  # takes longer to load than a runtime without folders should wait
-
     read = read_source(skill.name, skill.source, FILE_BYTES)
     front = {
         "name": skill.name,
@@ -41,24 +41,22 @@ def export_skill(skill: Skill, folder: Path) -> Path:
     return target
 
 
-def import_skill(folder: Path) -> Draft:
-    """The skill in ``folder``, ready to be saved. Its content must be what its hash says; nothing of it is run.
+def import_skill(folder: Path) -> SkillDraft:
+    """Reads the skill in ``folder``, ready to be saved. Its content must match its hash; none of it is run.
 
     Raises:
-        Refused: it is not a skill's folder, or was changed since it was exported.
+        Refused: the folder does not hold a skill, or was changed since the export.
     """
-    front = _front(_text(folder / "SKILL.md"), folder)
-    source = _text(folder / "skill.py")
-    tests = _text(folder / "tests.py") if (folder / "tests.py").exists() else None
-    name, wanted = str(front.get("name")), _texts(front.get("requires"))
-    if front.get("hash") != content_hash(name, source, tests, wanted):
-        raise Refused(f"{folder}: its content is not what the hash in SKILL.md says; it was changed", rule="skill.tampered")
-    return Draft(name=name, source=source, tests=tests, requires=tuple(wanted))
+    front = _parse_front_matter(_read_text(folder / "SKILL.md"), folder)
+    source = _read_text(folder / "skill.py")
+    tests = _read_text(folder / "tests.py") if (folder / "tests.py").exists() else None
+    name, wanted = str(front.get("name")), _to_texts(front.get("requires"))
+    if front.get("hash") != hash_content(name, source, tests, wanted):
+        raise Refused(f"{folder}: its content does not match the hash in SKILL.md; it was changed", rule="skill.tampered")
+    return SkillDraft(name=name, source=source, tests=tests, requires=tuple(wanted))
 
 
-def _front(text: str, folder: Path) -> dict[str, object]:
-    import yaml
-
+def _parse_front_matter(text: str, folder: Path) -> dict[str, object]:
     parts = text.split("---\n", 2)
     try:
         found: object = yaml.safe_load(parts[1]) if len(parts) == 3 and not parts[0].strip() else None
@@ -69,14 +67,14 @@ def _front(text: str, folder: Path) -> dict[str, object]:
     return {str(key): value for key, value in found.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
 
 
-def _texts(value: object) -> list[str]:
+def _to_texts(value: object) -> list[str]:
     return [str(each) for each in cast("list[object]", value)] if isinstance(value, list) else []
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         if path.is_symlink() or not path.is_file() or path.stat().st_size > FILE_BYTES:
-            raise Refused(f"{path} is no plain file of at most {FILE_BYTES:,} bytes", rule="skill.folder")
+            raise Refused(f"{path} is not a plain file of at most {FILE_BYTES:,} bytes", rule="skill.folder")
         return path.read_text(encoding="utf-8")
     except OSError as error:
         raise Refused(f"{path} cannot be read: {error.strerror}", rule="skill.folder") from None

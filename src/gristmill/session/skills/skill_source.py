@@ -1,4 +1,4 @@
-"""What can be known of a skill by reading its source. It is parsed, never run: it runs in the sandbox only."""
+"""Reads a skill's source: its documentation, its schema and the tools it names. It is parsed, never run outside the sandbox."""
 
 import ast
 import keyword
@@ -6,28 +6,28 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from gristmill.errors import Refused
 from gristmill.model import Json
-from gristmill.values import dataclass
 
-RESERVED = frozenset(
+RESERVED_NAMES = frozenset(
     "ast builtins delete inspect linecache list load load_module portable_source save source sys textwrap types versions".split()
 )
-"""Names that the module `skills` has itself: a skill of that name could not be imported from it."""
-NAME = re.compile(r"[a-z_][a-z0-9_]{0,63}")
+"""Names that the module `skills` defines itself: a skill with such a name could not be imported from it."""
+NAME_PATTERN = re.compile(r"[a-z_][a-z0-9_]{0,63}")
 DESCRIPTION_CHARACTERS = 4_000
-_BASIC: dict[str, Json] = {
+_BASIC_SCHEMAS: dict[str, Json] = {
     "str": {"type": "string"}, "int": {"type": "integer"}, "float": {"type": "number"}, "bool": {"type": "boolean"},
     "list": {"type": "array"}, "tuple": {"type": "array"}, "set": {"type": "array"}, "dict": {"type": "object"},
     "None": {"type": "null"}, "Sequence": {"type": "array"}, "Iterable": {"type": "array"}, "Mapping": {"type": "object"},
 }  # fmt: skip
-_ITEMS = frozenset("list set frozenset Sequence Iterable List Set".split())
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
+_LIST_TYPES = frozenset("list set frozenset Sequence Iterable List Set".split())
+_AnyFunction = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadSkill:
-    """A source, read: what it says about itself and which tools it names."""
+class ReadSkill(Struct, frozen=True, kw_only=True):
+    """The result of reading a source: its documentation, its schemas, and the tools that it names."""
 
     description: str
     signature: str
@@ -37,43 +37,43 @@ class ReadSkill:
 
 
 def read_source(name: str, source: str, limit: int) -> ReadSkill:
-    """Parse the source of the skill ``name``.
+    """Parses the source of the skill ``name``.
 
     Raises:
-        Refused: the name cannot be one, or the source is not that of a documented function.
+        Refused: the name is not allowed, or the source does not define a documented function with that name.
     """
     check_name(name)
     check_text(source, limit, "the source of a skill")
-    function = _function(name, _parsed(source))
+    function = _find_function(name, _parse_source(source))
     description = ast.get_docstring(function) or ""
     if not description.strip():
-        raise Refused(f"{name} has no docstring: say what it does, so that it can be found", rule="skill.docstring")
+        raise Refused(f"{name} has no docstring: describe what it does, so that search finds it", rule="skill.docstring")
     returns = f" -> {ast.unparse(function.returns)}" if function.returns else ""
     return ReadSkill(
         description=description.strip()[:DESCRIPTION_CHARACTERS],
         signature=f"{name}({ast.unparse(function.args)}){returns}",
-        schema=_schema(function.args),
-        result=_type(function.returns) or None,
-        tools=tuple(sorted(set(_tools(_parsed(source))))),
+        schema=_build_input_schema(function.args),
+        result=_convert_annotation(function.returns) or None,
+        tools=tuple(sorted(set(_find_tools(_parse_source(source))))),
     )
 
 
 def check_name(name: str) -> None:
-    """A skill is imported by its name.
+    """Checks that a skill can be imported by ``name``.
 
     Raises:
-        Refused: it cannot be.
+        Refused: it cannot.
     """
-    if not NAME.fullmatch(name) or keyword.iskeyword(name) or name in RESERVED or name.startswith("__"):
+    if not NAME_PATTERN.fullmatch(name) or keyword.iskeyword(name) or name in RESERVED_NAMES or name.startswith("__"):
         text = f"{name[:80]!a} cannot name a skill: lower-case letters, digits and _, at most 64"
-        raise Refused(f"{text}, and none of {', '.join(sorted(RESERVED))}", rule="skill.name")
+        raise Refused(f"{text}, and none of {', '.join(sorted(RESERVED_NAMES))}", rule="skill.name")
 
 
 def check_text(text: str, limit: int, what: str) -> None:
-    """Text that people read before they trust it must be what it seems.
+    """Checks that a text has no invisible characters: people read it before they trust it, so it must be what it seems to be.
 
     Raises:
-        Refused: it is too long or holds characters that cannot be seen.
+        Refused: it is too large, or holds a control character or a character that changes how text is shown.
     """
     if len(text.encode("utf-8", "surrogatepass")) > limit:
         raise Refused(f"{what} has at most {limit:,} bytes", rule="skill.size")
@@ -82,22 +82,22 @@ def check_text(text: str, limit: int, what: str) -> None:
             raise Refused(f"{what} holds the character U+{ord(character):04X} at {position:,}", rule="skill.text")
 
 
-def _parsed(source: str) -> ast.Module:
+def _parse_source(source: str) -> ast.Module:
     try:
         return ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise Refused(f"the source of the skill is not Python: {type(error).__name__}", rule="skill.syntax") from None
 
 
-def _function(name: str, tree: ast.Module) -> _Function:
-    found = [node for node in tree.body if isinstance(node, _Function) and node.name == name]
+def _find_function(name: str, tree: ast.Module) -> _AnyFunction:
+    found = [node for node in tree.body if isinstance(node, _AnyFunction) and node.name == name]
     if len(found) != 1:
         raise Refused(f"the source defines {len(found)} functions called {name} at its top level, not one", rule="skill.function")
     return found[0]
 
 
-def _schema(arguments: ast.arguments) -> dict[str, Json]:
-    """The input schema of a signature, as far as its annotations say."""
+def _build_input_schema(arguments: ast.arguments) -> dict[str, Json]:
+    """Builds the input schema of a signature, as far as its annotations allow."""
     properties: dict[str, Json] = {}
     required: list[str] = []
     positional = [*arguments.posonlyargs, *arguments.args]
@@ -106,7 +106,7 @@ def _schema(arguments: ast.arguments) -> dict[str, Json]:
         *zip(positional, defaults, strict=True),
         *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
     ]:
-        schema = dict(_type(argument.annotation))
+        schema = dict(_convert_annotation(argument.annotation))
         if default is None:
             required.append(argument.arg)
         elif isinstance(default, ast.Constant) and isinstance(default.value, str | int | float | bool):
@@ -120,40 +120,40 @@ def _schema(arguments: ast.arguments) -> dict[str, Json]:
     }
 
 
-def _type(node: ast.expr | None) -> dict[str, Json]:
+def _convert_annotation(node: ast.expr | None) -> dict[str, Json]:
     match node:
         case ast.Constant(value=None):
-            return _BASIC["None"]
+            return _BASIC_SCHEMAS["None"]
         case ast.Constant(value=str(text)):
-            return _BASIC.get(text, {})
+            return _BASIC_SCHEMAS.get(text, {})
         case ast.Name(id=name) | ast.Attribute(attr=name):
-            return _BASIC.get(name, {})
+            return _BASIC_SCHEMAS.get(name, {})
         case ast.BinOp(op=ast.BitOr(), left=left, right=right):
-            return {"anyOf": [_type(left), _type(right)]}
+            return {"anyOf": [_convert_annotation(left), _convert_annotation(right)]}
         case ast.Subscript():
-            return _subscript(node)
+            return _convert_subscript(node)
         case _:
             return {}
 
 
-def _subscript(node: ast.Subscript) -> dict[str, Json]:
+def _convert_subscript(node: ast.Subscript) -> dict[str, Json]:
     name = node.value.id if isinstance(node.value, ast.Name) else node.value.attr if isinstance(node.value, ast.Attribute) else ""
     inner = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
     if name == "Literal":
         return {"enum": [each.value for each in inner if isinstance(each, ast.Constant)]}
     if name == "Optional":
-        return {"anyOf": [_type(inner[0]), _BASIC["None"]]}
+        return {"anyOf": [_convert_annotation(inner[0]), _BASIC_SCHEMAS["None"]]}
     if name == "Union":
-        return {"anyOf": [_type(each) for each in inner]}
-    if name in _ITEMS:
-        return {"type": "array", "items": _type(inner[0])}
+        return {"anyOf": [_convert_annotation(each) for each in inner]}
+    if name in _LIST_TYPES:
+        return {"type": "array", "items": _convert_annotation(inner[0])}
     if name in ("dict", "Dict", "Mapping"):
-        return {"type": "object", "additionalProperties": _type(inner[-1])}
-    return _BASIC.get(name.lower(), {})
+        return {"type": "object", "additionalProperties": _convert_annotation(inner[-1])}
+    return _BASIC_SCHEMAS.get(name.lower(), {})
 
 
-def _tools(tree: ast.Module) -> Iterator[str]:
-    """The tools that the source names in a way that can be read off: imports, attributes of servers, calls by key."""
+def _find_tools(tree: ast.Module) -> Iterator[str]:
+    """Yields the tools that the source visibly names: imports, attributes of servers, calls by key."""
     servers: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module == "servers":

@@ -1,24 +1,24 @@
-"""JSON and Python's own spelling of values inside printed text, so that each is shaped as the value it is."""
+"""Finds JSON and printed Python values inside text, so that each is shaped as the value it is."""
 
 import json
 import re
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from gristmill.model import Json
 from gristmill.shaping.text import python_literals as spelled
-from gristmill.values import dataclass
 
-WORTH = 300
-"""Characters from which on a value in the text is shaped as a value."""
-MOST_BLOCKS = 8
-MOST_IN_VAIN = 2_000_000
+MIN_VALUE_CHARACTERS = 300
+"""A value in the text with at least this many characters is shaped as a value."""
+MAX_BLOCKS = 8
+MAX_WASTED_CHARACTERS = 2_000_000
 _START = re.compile(r"^[ \t]*(?=[\[{])", re.MULTILINE)
 _LINE_END = re.compile(r"[ \t]*(?:\n|\Z)")
 _decode = json.JSONDecoder().raw_decode
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
+class OutputBlock(Struct, frozen=True, kw_only=True):
     """A stretch of the text: a JSON value, or lines."""
 
     text: str
@@ -26,26 +26,26 @@ class Block:
     is_json: bool = False
 
 
-def blocks_of(text: str) -> list[Block]:
-    """The text as lines and values; one block of lines where there are no large values, or too many."""
-    blocks: list[Block] = []
+def split_blocks(text: str) -> list[OutputBlock]:
+    """Splits the text into lines and values; one block of lines if there are no large values, or too many."""
+    blocks: list[OutputBlock] = []
     at = 0
-    for start, end, value in _joined(text):
-        if end - start < WORTH:
+    for start, end, value in _join_json_lines(text):
+        if end - start < MIN_VALUE_CHARACTERS:
             continue
         if text[at:start].strip():
-            blocks.append(Block(text=text[at:start].strip("\n")))
-        blocks.append(Block(text=text[start:end], value=value, is_json=True))
+            blocks.append(OutputBlock(text=text[at:start].strip("\n")))
+        blocks.append(OutputBlock(text=text[start:end], value=value, is_json=True))
         at = end
     if text[at:].strip():
-        blocks.append(Block(text=text[at:].strip("\n")))
-    return blocks if len(blocks) <= MOST_BLOCKS else [Block(text=text)]
+        blocks.append(OutputBlock(text=text[at:].strip("\n")))
+    return blocks if len(blocks) <= MAX_BLOCKS else [OutputBlock(text=text)]
 
 
-def _joined(text: str) -> list[tuple[int, int, Json]]:
-    """The values with start and end; objects on lines that follow each other (JSON lines) are one list."""
+def _join_json_lines(text: str) -> list[tuple[int, int, Json]]:
+    """Returns the values with start and end; objects on lines that follow each other (JSON lines) become one list."""
     found: list[tuple[int, int, list[Json]]] = []
-    for start, end, value in _values(text):
+    for start, end, value in _find_values(text):
         last = found[-1] if found else None
         if last and isinstance(value, dict) and isinstance(last[2][-1], dict) and not text[last[1] : start].strip():
             last[2].append(value)
@@ -55,10 +55,10 @@ def _joined(text: str) -> list[tuple[int, int, Json]]:
     return [(start, end, values if len(values) > 1 else values[0]) for start, end, values in found]
 
 
-def _values(text: str) -> Iterator[tuple[int, int, Json]]:
+def _find_values(text: str) -> Iterator[tuple[int, int, Json]]:
     at, in_vain = 0, 0
-    # A try that fails may have read far, and hostile text makes all of them fail: what was read in vain is bounded.
-    while in_vain < MOST_IN_VAIN and (found := _START.search(text, at)):
+    # A try that fails may have read far, and hostile text makes every try fail: the characters read in vain are limited.
+    while in_vain < MAX_WASTED_CHARACTERS and (found := _START.search(text, at)):
         start = found.end()
         try:
             value, end = _decode(text, start)
@@ -66,11 +66,11 @@ def _values(text: str) -> Iterator[tuple[int, int, Json]]:
             in_vain += error.pos - start + 50 if isinstance(error, json.JSONDecodeError) else 10_000
             end = text.find("\n", start)
             end = end if end >= 0 else len(text)
-            printed = _printed(text[start:end]) if end - start >= WORTH else None
+            printed = _read_printed_value(text[start:end]) if end - start >= MIN_VALUE_CHARACTERS else None
             if printed is not None:
                 yield found.start(), end, printed
             else:
-                in_vain += end - start if end - start >= WORTH else 0
+                in_vain += end - start if end - start >= MIN_VALUE_CHARACTERS else 0
             at = end + 1
             continue
         closing = _LINE_END.match(text, end)
@@ -81,9 +81,9 @@ def _values(text: str) -> Iterator[tuple[int, int, Json]]:
         at = closing.end()
 
 
-def _printed(line: str) -> Json:
-    """The value that Python printed as ``line``; nothing when it is none."""
-    text = spelled.spelled_as_json(line.rstrip())
+def _read_printed_value(line: str) -> Json:
+    """Returns the value that Python printed as ``line``; None if it is not a value."""
+    text = spelled.spell_as_json(line.rstrip())
     if text is None:
         return None
     try:

@@ -1,55 +1,54 @@
-"""Lists of like objects are tables: their columns, and the cells of a row in the columns' order."""
+"""Recognizes lists of similar objects as tables: finds their columns and describes them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from typing import cast
 
-from gristmill.model import Json
-from gristmill.shaping.values.describe_value import kinds, summarize
-from gristmill.values import dataclass
+from msgspec import Struct, field
 
-KEY = "(key)"
-"""The column that holds the keys where the rows are the values of an object."""
-PROBED = 100
-MOST_CELLS = 500_000
+from gristmill.model import Json
+from gristmill.shaping.values.describe_value import describe_kinds, summarize_values
+
+KEY_COLUMN = "(key)"
+"""The column that holds the keys, if the rows are the values of an object."""
+PROBED_ROWS = 100
+MAX_CELLS = 500_000
 Row = Mapping[str, Json]
 
 
-@dataclass(slots=True)
-class Table:
-    """Rows and their columns; what is learned of a column is remembered, as it is asked for at every step."""
+class RowTable(Struct):
+    """Rows and their columns. Summaries of columns are cached, because every step of the ladder asks for them."""
 
     rows: Sequence[Row]
     columns: tuple[str, ...]
-    _told: dict[str, str] = field(default_factory=dict[str, str])
+    _summaries: dict[str, str] = field(default_factory=dict[str, str])
 
-    def about(self, column: str, *, statistics: bool) -> str:
-        """Kind of the column, with a summary of its values if wanted."""
+    def describe_column(self, column: str, *, statistics: bool) -> str:
+        """Returns the kind of the column, with a summary of its values if ``statistics`` is set."""
         if not statistics:
-            return self._kind(column)
-        if column not in self._told:
-            self._told[column] = self._summary(column)
-        return self._told[column]
+            return self._describe_kind(column)
+        if column not in self._summaries:
+            self._summaries[column] = self._summarize_column(column)
+        return self._summaries[column]
 
-    def _kind(self, column: str) -> str:
-        return kinds([row[column] for row in self.rows[:PROBED] if column in row])
+    def _describe_kind(self, column: str) -> str:
+        return describe_kinds([row[column] for row in self.rows[:PROBED_ROWS] if column in row])
 
-    def _summary(self, column: str) -> str:
-        looked = self._looked_at()
+    def _summarize_column(self, column: str) -> str:
+        looked = self._sample_rows()
         present = [row[column] for row in looked if column in row]
         missing = len(looked) - len(present)
         sampled = f", from {len(looked):,} of the rows" if len(looked) < len(self.rows) else ""
-        return summarize(present) + (f", missing in {missing:,}" if missing else "") + sampled
+        return summarize_values(present) + (f", missing in {missing:,}" if missing else "") + sampled
 
-    def _looked_at(self) -> Sequence[Row]:
-        # The work is bounded by cells, so that a wide table of millions of cells takes as long as a narrow one.
-        stride = -(-len(self.rows) * len(self.columns) // MOST_CELLS)
+    def _sample_rows(self) -> Sequence[Row]:
+        # The work is limited by cells, so that a wide table of millions of cells takes no longer than a narrow one.
+        stride = -(-len(self.rows) * len(self.columns) // MAX_CELLS)
         return self.rows[::stride] if stride > 1 else self.rows
 
 
-def table_of(values: Sequence[Json]) -> Table | None:
-    """The table that ``values`` are, if they are objects with much the same keys."""
-    probed = [*values[:PROBED], *values[-PROBED:], *values[:: max(1, len(values) // PROBED)]]
+def find_table(values: Sequence[Json]) -> RowTable | None:
+    """Returns ``values`` as a table if they are objects with mostly the same keys, else None."""
+    probed = [*values[:PROBED_ROWS], *values[-PROBED_ROWS:], *values[:: max(1, len(values) // PROBED_ROWS)]]
     if len(values) < 2 or not all(isinstance(value, dict) and bool(cast("Row", value)) for value in probed):
         return None
     rows = cast("list[Row]", probed)
@@ -57,13 +56,13 @@ def table_of(values: Sequence[Json]) -> Table | None:
     alike = sum(map(len, rows)) * 2 >= len(columns) * len(rows)
     if not alike or set(map(type, values)) != {dict}:
         return None
-    return Table(rows=cast("Sequence[Row]", values), columns=tuple(columns))
+    return RowTable(rows=cast("Sequence[Row]", values), columns=tuple(columns))
 
 
-def table_of_object(value: Mapping[str, Json]) -> Table | None:
-    """The table that the values of an object are, with its keys as the first column."""
-    found = table_of(list(value.values())) if len(value) > 4 else None
-    if found is None or KEY in found.columns:
+def find_object_table(value: Mapping[str, Json]) -> RowTable | None:
+    """Returns the values of an object as a table, with its keys as the first column; None if they form no table."""
+    found = find_table(list(value.values())) if len(value) > 4 else None
+    if found is None or KEY_COLUMN in found.columns:
         return None
-    rows = [{KEY: key, **row} for key, row in zip(value, found.rows, strict=True)]
-    return Table(rows=rows, columns=(KEY, *found.columns))
+    rows = [{KEY_COLUMN: key, **row} for key, row in zip(value, found.rows, strict=True)]
+    return RowTable(rows=rows, columns=(KEY_COLUMN, *found.columns))

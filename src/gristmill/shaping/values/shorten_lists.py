@@ -1,67 +1,71 @@
-"""Long lists and tables, shown by some of their items: first and last, or evenly spaced, or none."""
+"""Shows long lists and tables by some of their items: the first and last, evenly spaced ones, or none."""
 
 from collections.abc import Callable, Sequence
 
+from msgspec import Struct
+
 from gristmill.model import Json, Strategy
-from gristmill.shaping.detail_ladder import Detail
+from gristmill.shaping.detail_ladder import DetailStep
 from gristmill.shaping.shape_draft import Path
-from gristmill.shaping.text.fold_text import fold
-from gristmill.shaping.values.describe_value import kinds, summarize
-from gristmill.shaping.values.find_tables import Row, Table
-from gristmill.values import dataclass
+from gristmill.shaping.text.fold_text import fold_text
+from gristmill.shaping.values.describe_value import describe_kinds, summarize_values
+from gristmill.shaping.values.find_tables import Row, RowTable
 
-Inner = Callable[[Json, Path], Json]
-"""Shapes one item, given its place in the list; a cell, given its row and its column."""
+ShapeItem = Callable[[Json, Path], Json]
+"""Shapes one item, given its place in the list; or a cell, given its row and its column."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
-    """What is shown of a list, and the place of the first item that is not."""
+class ShownItems(Struct, frozen=True, kw_only=True):
+    """What is shown of a list, and the place of the first item that is not shown."""
 
     value: Json
     start: int
     left: int
 
 
-def show_list(values: Sequence[Json], detail: Detail, strategy: Strategy, inner: Inner) -> Shown:
-    """``{"list": {"items": 10000, "of": "integer, 1 to 9, mean 5", "head": [...], "tail": [...]}}``."""
-    about = summarize(values) if strategy == "summarize" and detail.statistics else kinds(values[:1_000])
-    picked = _pick(len(values), detail.rows, strategy)
+def show_list(values: Sequence[Json], detail: DetailStep, strategy: Strategy, inner: ShapeItem) -> ShownItems:
+    """Shows a list as ``{"list": {"items": 10000, "of": "integer, 1 to 9, mean 5", "head": [...], "tail": [...]}}``."""
+    about = summarize_values(values) if strategy == "summarize" and detail.statistics else describe_kinds(values[:1_000])
+    picked = _pick_places(len(values), detail.rows, strategy)
     items = {name: [inner(values[place], (place,)) for place in places] for name, places in picked.items()}
-    return Shown(value={"list": {"items": len(values), "of": about, **items}}, start=_start(picked), left=_left(values, picked))
+    return ShownItems(
+        value={"list": {"items": len(values), "of": about, **items}},
+        start=_find_first_hidden(picked),
+        left=_count_hidden(values, picked),
+    )
 
 
-def show_table(table: Table, detail: Detail, strategy: Strategy, inner: Inner) -> Shown:
-    """``{"table": {"rows": 10000, "columns": {"id": "integer, 1 to 10000, mean 5000.5", ...}, "head": [[1, ...]], ...}}``.
+def show_table(table: RowTable, detail: DetailStep, strategy: Strategy, inner: ShapeItem) -> ShownItems:
+    """Shows a table as ``{"table": {"rows": 10000, "columns": {"id": "integer, 1 to 10000", ...}, "head": [[1, ...]], ...}}``.
 
     Rows are arrays in the order of the columns.
     """
     columns = table.columns[: detail.columns]
     width = max(24, detail.text // 4)
-    names = [fold(column, width) for column in columns]
+    names = [fold_text(column, width) for column in columns]
     about: Json = names
     if strategy != "head_tail":
         statistics = strategy == "summarize" and detail.statistics
-        said = [table.about(column, statistics=statistics) for column in columns]
-        about = dict(zip(_distinct(names), said, strict=True))
-    picked = _pick(len(table.rows), detail.rows, strategy)
+        said = [table.describe_column(column, statistics=statistics) for column in columns]
+        about = dict(zip(_make_distinct(names), said, strict=True))
+    picked = _pick_places(len(table.rows), detail.rows, strategy)
 
-    def row(place: int) -> list[Json]:
+    def shape_row(place: int) -> list[Json]:
         return [inner(table.rows[place].get(column), (place, column)) for column in columns]
 
-    rows = {name: [row(place) for place in places] for name, places in picked.items()}
+    rows = {name: [shape_row(place) for place in places] for name, places in picked.items()}
     more = len(table.columns) - len(columns)
     folded = {"more_columns": more} if more else {}
     shown = {"rows": len(table.rows), "columns": about, **folded, **rows}
-    return Shown(value={"table": shown}, start=_start(picked), left=_left(table.rows, picked))
+    return ShownItems(value={"table": shown}, start=_find_first_hidden(picked), left=_count_hidden(table.rows, picked))
 
 
-def _distinct(names: list[str]) -> list[str]:
-    """Two long names may look alike once they are folded; as keys they must not."""
+def _make_distinct(names: list[str]) -> list[str]:
+    """Numbers the names if two long ones became equal when they were folded: as keys they must differ."""
     return names if len(set(names)) == len(names) else [f"{name} ({place})" for place, name in enumerate(names, 1)]
 
 
-def _pick(length: int, most: int, strategy: Strategy) -> dict[str, range | list[int]]:
+def _pick_places(length: int, most: int, strategy: Strategy) -> dict[str, range | list[int]]:
     if strategy == "schema_only":
         return {}
     if most >= length:
@@ -72,9 +76,9 @@ def _pick(length: int, most: int, strategy: Strategy) -> dict[str, range | list[
     return {"head": range(head), "tail": range(length - (most - head), length)}
 
 
-def _start(picked: dict[str, range | list[int]]) -> int:
+def _find_first_hidden(picked: dict[str, range | list[int]]) -> int:
     return len(picked.get("head", picked.get("all", ())))
 
 
-def _left(values: Sequence[Json] | Sequence[Row], picked: dict[str, range | list[int]]) -> int:
+def _count_hidden(values: Sequence[Json] | Sequence[Row], picked: dict[str, range | list[int]]) -> int:
     return len(values) - sum(map(len, picked.values()))

@@ -1,4 +1,4 @@
-"""Connections to a server, each in a lane of its own: whoever asks takes the one that was used last."""
+"""A pool of connections to a server. A request takes the connection that was used last, or opens a new one."""
 
 import asyncio
 import time
@@ -6,74 +6,78 @@ from collections import defaultdict, deque
 
 import httpx2
 
-from gristmill.upstream.http.http_connection import Origin, Wire, origin
+from gristmill.upstream.http.http_connection import HttpConnection, Origin, find_origin
 
-LANES = 200
+MOST_CONNECTIONS = 200
 IDLE_SECONDS = 4
-"""Node and uvicorn hang up after five idle seconds: a call that is sent in that very moment may or may not have been made."""
+"""Idle connections are closed after this time.
+
+Node and uvicorn close them after five seconds. For a call that is sent at that moment we could not tell whether the server
+executed it.
+"""
 
 
-class Lanes(httpx2.AsyncBaseTransport):
-    """A transport that sends each request over one of at most ``LANES`` connections; more than that wait for their turn."""
+class ConnectionPool(httpx2.AsyncBaseTransport):
+    """A transport that sends each request over one of a limited number of connections. Further requests wait for a free one."""
 
     def __init__(self) -> None:
-        self._free = asyncio.Semaphore(LANES)
-        self._busy: dict[Wire, Origin] = {}
-        self._idle: defaultdict[Origin, deque[tuple[float, Wire]]] = defaultdict(deque)
+        self._free = asyncio.Semaphore(MOST_CONNECTIONS)
+        self._busy: dict[HttpConnection, Origin] = {}
+        self._idle: defaultdict[Origin, deque[tuple[float, HttpConnection]]] = defaultdict(deque)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send ``request``; its lane is free again when the answer is closed."""
-        to, limits = origin(request), request.extensions.get("timeout", {})
+        """Sends ``request``. Its connection is free again when the response is closed."""
+        to, limits = find_origin(request), request.extensions.get("timeout", {})
         if self._free.locked():
-            await self._turn(limits.get("pool"))
+            await self._wait_for_free(limits.get("pool"))
         else:
-            await self._free.acquire()  # at once
-        self._sweep()
-        wire = self._take(to)
+            await self._free.acquire()  # does not wait
+        self._close_old_idle()
+        wire = self._take_connection(to)
         try:
             if wire.is_closed:
                 await wire.open(to, limits.get("connect"))
-            return await wire.ask(request)
+            return await wire.send(request)
         except BaseException:
             wire.abort()
             self._give_back(wire)
             raise
 
     async def aclose(self) -> None:
-        """Close every connection, also those whose answers nobody has read to the end."""
+        """Closes every connection, also those with responses that were not read to the end."""
         for idle in self._idle.values():
             while idle:
                 idle.pop()[1].abort()
         for wire in list(self._busy):
             wire.abort()
 
-    async def _turn(self, seconds: float | None) -> None:
+    async def _wait_for_free(self, seconds: float | None) -> None:
         try:
             async with asyncio.timeout(seconds):
                 await self._free.acquire()
         except TimeoutError:
-            raise httpx2.PoolTimeout(f"{LANES} requests are under way already") from None
+            raise httpx2.PoolTimeout(f"{MOST_CONNECTIONS} requests are under way already") from None
 
-    def _sweep(self) -> None:
-        """Close what has been idle for too long: a burst leaves many connections behind."""
+    def _close_old_idle(self) -> None:
+        """Closes connections that have been idle for too long: a burst of requests leaves many of them."""
         oldest = time.monotonic() - IDLE_SECONDS
         for idle in self._idle.values():
             while idle and idle[0][0] < oldest:
                 idle.popleft()[1].abort()
 
-    def _take(self, to: Origin) -> Wire:
+    def _take_connection(self, to: Origin) -> HttpConnection:
         idle = self._idle[to]
         while idle:
             wire = idle.pop()[1]
-            if wire.is_quiet:
+            if wire.is_usable:
                 break
             wire.abort()
         else:
-            wire = Wire(self._give_back)
+            wire = HttpConnection(self._give_back)
         self._busy[wire] = to
         return wire
 
-    def _give_back(self, wire: Wire) -> None:
+    def _give_back(self, wire: HttpConnection) -> None:
         to = self._busy.pop(wire, None)
         if to is not None:
             self._free.release()

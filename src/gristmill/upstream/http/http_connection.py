@@ -1,7 +1,7 @@
-"""One HTTP/1.1 connection: a request goes out, its answer comes in, then the next.
+"""One HTTP/1.1 connection: it sends a request, reads the answer, then takes the next request.
 
-The connection of the client's own library takes a third of the time of a call, so that fifty calls at once through the gateway
-would be slower than without the gateway; see bench/upstream.py.
+With the transport of the client's own library, a call through the gateway takes a third longer:
+docs/adr/0013-connections-to-servers.md.
 """
 
 import asyncio
@@ -14,19 +14,19 @@ from typing import cast
 
 import httpx2
 
-from gristmill.upstream.http.http_answer import Answer
+from gristmill.upstream.http.http_answer import HttpAnswer
 
 Origin = tuple[str, str, int, str]
-"""Scheme, host, port, and the name that its certificate must bear."""
+"""Scheme, host, port, and the name that the server's certificate must be issued to."""
 _PORTS = {"http": 80, "https": 443}
 _UNSAFE = re.compile(rb"[\r\n\0]")
 
 
-def origin(request: httpx2.Request) -> Origin:
-    """Whom a request goes to.
+def find_origin(request: httpx2.Request) -> Origin:
+    """Returns the server that a request goes to.
 
     Raises:
-        httpx2.UnsupportedProtocol: it is not HTTP.
+        httpx2.UnsupportedProtocol: the scheme is neither http nor https.
     """
     url = request.url
     if url.scheme not in _PORTS:
@@ -35,31 +35,34 @@ def origin(request: httpx2.Request) -> Origin:
     return url.scheme, url.host, url.port or _PORTS[url.scheme], name
 
 
-class Wire(asyncio.Protocol):
-    """A connection. ``freed`` is called whenever an answer has been read to its end, or given up."""
+class HttpConnection(asyncio.Protocol):
+    """One connection. ``freed`` is called whenever an answer was read to its end or abandoned."""
 
-    def __init__(self, freed: Callable[["Wire"], None]) -> None:
+    def __init__(self, freed: Callable[["HttpConnection"], None]) -> None:
         self._freed = freed
         self._transport: asyncio.Transport | None = None
-        self._answer: Answer | None = None
-        self._ear = select.poll()
+        self._answer: HttpAnswer | None = None
+        self._poll = select.poll()
 
     @property
     def is_closed(self) -> bool:
-        """Nothing can be sent by it any more."""
+        """Whether requests cannot be sent on it any more."""
         return self._transport is None or self._transport.is_closing()
 
     @property
-    def is_quiet(self) -> bool:
-        """It is open, and the server has not just hung up, which the loop may only hear after the next request is sent."""
-        return not self.is_closed and not self._ear.poll(0)
+    def is_usable(self) -> bool:
+        """Whether it is open and nothing waits to be read.
+
+        The server may have closed it without the event loop having noticed yet.
+        """
+        return not self.is_closed and not self._poll.poll(0)
 
     async def open(self, to: Origin, seconds: float | None) -> None:
-        """Connect.
+        """Connects.
 
         Raises:
-            httpx2.ConnectError: nobody is there, or not with the certificate of that name.
-            httpx2.ConnectTimeout: nobody answers within ``seconds``.
+            httpx2.ConnectError: the server is not reachable, or its certificate does not fit the name.
+            httpx2.ConnectTimeout: there was no connection within ``seconds``.
         """
         scheme, host, port, name = to
         is_secure = scheme == "https"
@@ -67,68 +70,68 @@ class Wire(asyncio.Protocol):
             async with asyncio.timeout(seconds):
                 await asyncio.get_running_loop().create_connection(
                     lambda: self, host, port, happy_eyeballs_delay=0.25,
-                    ssl=_trusted() if is_secure else None, server_hostname=name if is_secure else None,
+                    ssl=_load_trusted_certificates() if is_secure else None, server_hostname=name if is_secure else None,
                 )  # fmt: skip
         except TimeoutError:
             raise httpx2.ConnectTimeout(f"no connection to {host}:{port} in time") from None
-        except OSError as error:  # also what TLS says
+        except OSError as error:  # TLS errors are OSErrors too
             raise httpx2.ConnectError(str(error) or type(error).__name__) from error
 
-    async def ask(self, request: httpx2.Request) -> httpx2.Response:
-        """Send ``request``; its response, once the head is there.
+    async def send(self, request: httpx2.Request) -> httpx2.Response:
+        """Sends ``request`` and returns its response when the head has arrived.
 
         Raises:
-            httpx2.TransportError: it has none.
+            httpx2.TransportError: the connection failed before that.
         """
-        said = _head(request) + await _body(request)
+        message = _encode_head(request) + await _encode_body(request)
         if self._transport is None or self._transport.is_closing():
             raise httpx2.WriteError("the connection is closed")
-        answer = Answer(request, self._transport, self._end, request.extensions.get("timeout", {}).get("read"))
+        answer = HttpAnswer(request, self._transport, self._finish_answer, request.extensions.get("timeout", {}).get("read"))
         self._answer = answer
-        self._transport.write(said)
-        return await answer.head()
+        self._transport.write(message)
+        return await answer.wait_for_head()
 
     def abort(self) -> None:
-        """Hang up at once."""
+        """Closes the connection at once."""
         if self._transport is not None:
             self._transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """It stands."""
+        """Takes over the transport of the new connection."""
         self._transport = cast("asyncio.Transport", transport)
-        self._ear.register(transport.get_extra_info("socket"), select.POLLIN)
+        self._poll.register(transport.get_extra_info("socket"), select.POLLIN)
 
     def data_received(self, data: bytes) -> None:
-        """The server speaks; where nobody asked, there is no telling what it means."""
+        """Passes bytes to the answer. Bytes without a request have no meaning, so the connection is closed."""
         if self._answer is not None:
             self._answer.feed(data)
         else:
             self.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The server hung up, or we did."""
+        """Tells the answer that the connection has ended."""
         if self._answer is not None:
-            self._answer.cut(exc)
+            self._answer.record_end(exc)
 
-    def _end(self, answer: Answer) -> None:
+    def _finish_answer(self, answer: HttpAnswer) -> None:
         if self._answer is answer:
             self._answer = None
-            if self._transport is not None and answer.leaves_clean:
-                self._transport.resume_reading()  # or the end of the connection would not be seen
+            if self._transport is not None and answer.can_reuse_connection:
+                self._transport.resume_reading()  # otherwise the end of the connection would not be noticed
             else:
                 self.abort()
             self._freed(self)
 
 
-def _head(request: httpx2.Request) -> bytes:
+def _encode_head(request: httpx2.Request) -> bytes:
     lines = [b"%s %s HTTP/1.1" % (request.method.encode("ascii"), request.url.raw_path)]
     lines += [b"%s: %s" % header for header in request.headers.raw]
     if any(_UNSAFE.search(line) for line in lines):
-        raise httpx2.LocalProtocolError("a header must not hold the end of a line")
+        raise httpx2.LocalProtocolError("a header must not contain a line break")
     return b"\r\n".join(lines) + b"\r\n\r\n"
 
 
-async def _body(request: httpx2.Request) -> bytes:
+async def _encode_body(request: httpx2.Request) -> bytes:
     assert isinstance(request.stream, httpx2.AsyncByteStream)
     parts = [part async for part in request.stream]
     if "transfer-encoding" in request.headers:
@@ -137,8 +140,8 @@ async def _body(request: httpx2.Request) -> bytes:
 
 
 @cache
-def _trusted() -> ssl.SSLContext:
-    """Whom we believe, read once: it takes longer than a connection."""
+def _load_trusted_certificates() -> ssl.SSLContext:
+    """Returns the trusted certificates, read once: reading them takes longer than a connection."""
     context = httpx2.create_ssl_context()
     context.set_alpn_protocols(["http/1.1"])
     return context

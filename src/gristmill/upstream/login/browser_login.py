@@ -1,4 +1,4 @@
-"""Logging in to a server once, with a person at a browser."""
+"""Logs in to a server once, with a person at a browser."""
 
 from collections.abc import Awaitable, Callable
 
@@ -7,45 +7,55 @@ import anyio.to_thread
 
 from gristmill.config.sections.servers_section import ServerConfig
 from gristmill.errors import ConfigError
-from gristmill.events import ignore
-from gristmill.upstream.build_server import address_of
-from gristmill.upstream.http.http_transport import http_transport, sse_transport
-from gristmill.upstream.login.oauth_login import Browser, open_browser
+from gristmill.events import ignore_event
+from gristmill.upstream.build_server import make_http_address
+from gristmill.upstream.http.http_transport import make_http_transport, make_sse_transport
+from gristmill.upstream.login.oauth_login import LoginBrowser, listen_for_browser
 from gristmill.upstream.mcp.list_tools import list_tools
-from gristmill.upstream.mcp.mcp_connection import Hooks, open_connection
-from gristmill.upstream.mcp.translate_errors import translate
-from gristmill.upstream.secret_references import Secrets
-from gristmill.upstream.surroundings import Tokens
-from gristmill.upstream.tool_filter import Filter
+from gristmill.upstream.mcp.mcp_connection import ConnectionHooks, open_connection
+from gristmill.upstream.mcp.translate_errors import translate_error
+from gristmill.upstream.secret_references import SecretReferences
+from gristmill.upstream.surroundings import OpenTokenStore
+from gristmill.upstream.tool_filter import ToolFilter
 
-Show = Callable[[str], Awaitable[None]]
-"""Gets the address that the person must visit."""
+ShowAddress = Callable[[str], Awaitable[None]]
+"""Shows the person the address that they must visit."""
 
 _SLACK_SECONDS = 60.0
-"""Beyond the time for the person: discovery, the exchange of tokens and the listing."""
+"""Seconds added to the person's time: for discovery, the exchange of tokens and the listing."""
 
 
-async def login(name: str, config: ServerConfig, secrets: Secrets, tokens: Tokens, show: Show, *, seconds: float = 300.0) -> int:
-    """Log in to a server once, with a person at a browser; returns how many tools it then offers.
+async def log_in_with_browser(
+    name: str,
+    config: ServerConfig,
+    secrets: SecretReferences,
+    tokens: OpenTokenStore,
+    show: ShowAddress,
+    *,
+    seconds: float = 300.0,
+) -> int:
+    """Logs in to a server once, with a person at a browser; returns how many tools the server then offers.
 
     Raises:
         UpstreamError: the login or the listing failed, or took longer than ``seconds``.
-        ConfigError: the server is not one to log in to.
+        ConfigError: the server is not configured for a login.
     """
     if config.oauth is None or config.url is None:
         raise ConfigError(f"{name} is not set up for a login: write oauth = {{}} under [servers.{name}], next to its url")
     try:
         with anyio.fail_after(seconds + _SLACK_SECONDS):
-            async with open_browser(show, port=config.oauth.callback_port, seconds=seconds) as browser:
-                return await _list_behind(name, config, secrets, tokens, browser)
-    except Exception as error:  # the edge of this room
-        raise translate(error, name) from None
+            async with listen_for_browser(show, port=config.oauth.callback_port, seconds=seconds) as browser:
+                return await _log_in_and_list(name, config, secrets, tokens, browser)
+    except Exception as error:  # the edge of this room: every foreign exception is translated here
+        raise translate_error(error, name) from None
 
 
-async def _list_behind(name: str, config: ServerConfig, secrets: Secrets, tokens: Tokens, browser: Browser) -> int:
-    """The first request is what starts the login; a listing is proof that it worked."""
-    hooks = Hooks(server=name, emit=ignore)
-    address = await anyio.to_thread.run_sync(address_of, name, config, secrets, tokens, browser)
-    transport = sse_transport if config.kind == "sse" else http_transport
+async def _log_in_and_list(
+    name: str, config: ServerConfig, secrets: SecretReferences, tokens: OpenTokenStore, browser: LoginBrowser
+) -> int:
+    """Lists the server's tools: the first request starts the login, and the listing proves that it worked."""
+    hooks = ConnectionHooks(server=name, emit=ignore_event)
+    address = await anyio.to_thread.run_sync(make_http_address, name, config, secrets, tokens, browser)
+    transport = make_sse_transport if config.kind == "sse" else make_http_transport
     async with open_connection(lambda: transport(address), "auto", hooks) as connection:
-        return len(await list_tools(connection.client, name, Filter()))
+        return len(await list_tools(connection.client, name, ToolFilter()))

@@ -8,13 +8,13 @@ from gristmill.errors import ConfigError
 
 
 class SystemKeyring:
-    """Reads and writes entries; its errors become ours."""
+    """Reads and writes entries of the keyring, and translates its errors to ours."""
 
     def __init__(self, module: Any) -> None:
-        self._module = module  # Any: an optional package, not there when types are checked
+        self._module = module  # Any: an optional package, which is not installed when types are checked
 
     def get(self, service: str, name: str) -> str | None:
-        """The secret, or nothing.
+        """Returns the secret, or None if there is none.
 
         Raises:
             ConfigError: the keyring is locked or broken.
@@ -25,7 +25,7 @@ class SystemKeyring:
             raise ConfigError(f"the keyring cannot be read: {type(error).__name__}") from None
 
     def put(self, service: str, name: str, secret: str) -> None:
-        """Keep a secret.
+        """Stores a secret.
 
         Raises:
             ConfigError: the keyring is locked or broken.
@@ -36,7 +36,7 @@ class SystemKeyring:
             raise ConfigError(f"the keyring cannot be written: {type(error).__name__}") from None
 
     def remove(self, service: str, name: str) -> None:
-        """Keep a secret no more.
+        """Deletes a secret.
 
         Raises:
             ConfigError: the keyring is locked or broken.
@@ -48,7 +48,7 @@ class SystemKeyring:
 
 
 def find_keyring() -> SystemKeyring | None:
-    """The keyring, or nothing on a host without a usable one."""
+    """Returns the keyring, or None on a host without a usable one."""
     if find_spec("keyring") is None:
         return None
     module = import_module("keyring")

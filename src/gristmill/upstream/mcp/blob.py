@@ -1,16 +1,14 @@
-"""Bytes in a result that are no text. Apart from the reading of results, which needs the MCP SDK."""
+"""Binary content in a result. Separate from the reading of results (tool_results.py), which needs the MCP SDK."""
 
-from dataclasses import field
-
-from gristmill.values import dataclass
+from dataclasses import dataclass, field
 
 CONTENT_KEY = "_content"
-"""Where blobs and resources stand that came along with structured content."""
+"""The key under which blobs and resources are added to structured content that they came with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blob:
-    """Bytes that are no text. ``uri`` is set when they came as a resource."""
+    """Bytes that are not text. ``uri`` is set when they came as a resource."""
 
     data: bytes = field(repr=False)
     mime: str

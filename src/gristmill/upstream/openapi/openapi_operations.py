@@ -1,60 +1,81 @@
-"""OpenAPI 3 operations become tools and requests. Pure: text in, values out; `openapi` does the talking."""
+"""Converts OpenAPI 3 operations to tools and calls to requests. Pure: openapi_server.py sends the requests."""
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import field
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, cast
 from urllib.parse import quote, urljoin
 
+import msgspec
 import openapi_pydantic as three_one
-import yaml
+from msgspec import Struct, field
+from msgspec.structs import replace
 from openapi_pydantic.v3 import v3_0 as three_zero
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from gristmill.errors import ConfigError, ToolFailed
+from gristmill.loose_json import as_list, as_mapping
 from gristmill.model import Json, Tool
-from gristmill.values import dataclass
+from gristmill.upstream.openapi.document_text import parse_document_text
+from gristmill.upstream.openapi.pinned_origin import check_base_url, join_path, read_origin
+from gristmill.upstream.openapi.reserved_headers import find_reserved_headers, may_set_parameter
 
 _METHODS = ("get", "put", "post", "delete", "patch", "head", "options")
-_READS = ("get", "head", "options")
+_READ_ONLY_METHODS = ("get", "head", "options")
 _LONGEST_NAME = 100
-Place = Literal["path", "query", "header", "cookie", "body", "whole_body"]
+_MOST_OPERATIONS = 10_000
+_MOST_BYTES = 256_000_000
+"""Of all definitions together."""
+ParameterPlace = Literal["path", "query", "header", "cookie", "body", "whole_body"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Document:
-    """A checked document; ``content`` is the plain JSON of it, in the 3.1 dialect of schemas."""
+class OpenApiDocument(Struct, frozen=True, kw_only=True):
+    """A checked document. ``content`` is its plain JSON, with schemas in the 3.1 dialect."""
 
     content: Mapping[str, Json]
+    reserved: frozenset[str] = frozenset()
+    """Headers, in lower case, that parameters must not set."""
+    sends_cookies: bool = False
+    """Whether the configuration sets the Cookie header."""
 
-    def base_url(self, place: str) -> str:
-        """The first server of the document; relative to where the document came from."""
-        first = _table((self.content.get("servers") or [{}])[0])
+    def find_base_url(self, place: str) -> str:
+        """Returns the URL of the document's first server; a relative one is resolved against ``place``, the document's own URL.
+
+        A document that was fetched may name its own origin only: else it would choose the host that gets our credentials.
+
+        Raises:
+            ConfigError: the document does not say where its API is, or names another host than its own.
+        """
+        first = as_mapping(next(iter(as_list(self.content.get("servers"))), None))
         url = str(first.get("url", "/"))
-        for name, variable in _table(first.get("variables")).items():
-            url = url.replace(f"{{{name}}}", str(_table(variable).get("default", "")))
-        url = urljoin(place, url) if place.startswith(("http://", "https://")) else url
+        for name, variable in as_mapping(first.get("variables")).items():
+            url = url.replace(f"{{{name}}}", str(as_mapping(variable).get("default", "")))
+        is_fetched = place.startswith(("http://", "https://"))
+        url = urljoin(place, url) if is_fetched else url
         if not url.startswith(("http://", "https://")):
             raise ConfigError("the OpenAPI document does not say where its API is; set base_url")
-        return url
+        if is_fetched and read_origin(url) != read_origin(place):
+            raise ConfigError(
+                f"the OpenAPI document says that its API is at {url[:200]}, another host than its own; set base_url"
+            )
+        return check_base_url(url)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Operation:
-    """One operation: the tool it is, and how arguments become a request."""
+class OpenApiOperation(Struct, frozen=True, kw_only=True):
+    """One operation: its tool, and how arguments become a request."""
 
     tool: Tool
     method: str
     path: str
-    places: Mapping[str, Place] = field(default_factory=dict[str, Place])
+    places: Mapping[str, ParameterPlace] = field(default_factory=dict[str, ParameterPlace])
 
-    def request(self, arguments: Mapping[str, Json], base: str) -> dict[str, Any]:
-        """Arguments for an HTTP client's ``request``.
+    def build_request(self, arguments: Mapping[str, Json], base: str) -> dict[str, Any]:
+        """Returns the keyword arguments for an HTTP client's ``request``.
 
         Raises:
-            ToolFailed: an argument that the operation does not know, or a path without its parameter.
+            ToolFailed: the operation does not have such an argument, a parameter of the path is missing, or the path leads
+                out of ``base``.
         """
-        parts: dict[Place, dict[str, Json]] = {place: {} for place in ("path", "query", "header", "cookie", "body")}
+        parts: dict[ParameterPlace, dict[str, Json]] = {place: {} for place in ("path", "query", "header", "cookie", "body")}
         request: dict[str, Any] = {"method": self.method.upper()}
         for name, value in arguments.items():
             place = self.places.get(name)
@@ -64,55 +85,94 @@ class Operation:
                 request["json"] = value
             elif value is not None:
                 parts[place][name] = value
-        request["url"] = base.rstrip("/") + _fill(self.path, parts["path"])
-        request["params"] = {name: _text(value) for name, value in parts["query"].items()}
-        request["headers"] = {name: _line(_text(value)) for name, value in parts["header"].items()}
+        request["url"] = join_path(base, _fill_path(self.path, parts["path"]))
+        request["params"] = {name: _to_parameter(value) for name, value in parts["query"].items()}
+        request["headers"] = {name: _to_header_line(_to_parameter(value)) for name, value in parts["header"].items()}
         if parts["cookie"]:
-            pairs = [f"{name}={quote(_line(_text(value)), safe='')}" for name, value in parts["cookie"].items()]
+            pairs = [f"{name}={quote(_to_header_line(_to_parameter(value)), safe='')}" for name, value in parts["cookie"].items()]
             request["headers"]["Cookie"] = "; ".join(pairs)
         return request | ({"json": parts["body"]} if parts["body"] else {})
 
 
-def parse_document(text: str, place: str) -> Document:
-    """Check a document of OpenAPI 3.0 or 3.1, in JSON or YAML.
+def parse_document(text: str, place: str) -> OpenApiDocument:
+    """Parses and checks an OpenAPI 3.0 or 3.1 document in JSON or YAML.
 
     Raises:
-        ConfigError: it is neither, or breaks the specification.
+        ConfigError: it is not such a document, or it breaks the specification.
     """
-    try:
-        raw = yaml.safe_load(text)  # JSON is YAML too
-    except (yaml.YAMLError, RecursionError, ValueError):
-        raise ConfigError(f"{place} is neither JSON nor YAML") from None
-    content = _table(raw)
+    content = as_mapping(parse_document_text(text, place))
     version = str(content.get("openapi", ""))
+    if version.startswith("3.0"):
+        _check_document(content, three_zero.OpenAPI, place)
+        content = as_mapping(_convert_to_3_1(content))
+    elif version.startswith("3."):
+        _check_document(content, three_one.OpenAPI, place)
+    else:
+        raise ConfigError(f"{place} is not an OpenAPI 3 document")
+    return OpenApiDocument(content=content)
+
+
+def _check_document(content: Mapping[str, Json], model: type[BaseModel], place: str) -> None:
+    """Checks one path and one component at a time: in a thread, others can run between two checks."""
     try:
-        if version.startswith("3.0"):
-            three_zero.OpenAPI.model_validate(content)
-            content = _table(_modern(content))
-        elif version.startswith("3."):
-            three_one.OpenAPI.model_validate(content)
-        else:
-            raise ConfigError(f"{place} is not an OpenAPI 3 document")
+        for part in _split_document(content):
+            model.model_validate(part)
     except ValidationError as error:
         problem = error.errors(include_url=False, include_input=False)[0]
         raise ConfigError(f"{place}: {'.'.join(map(str, problem['loc']))}: {problem['msg']}") from None
-    return Document(content=content)
 
 
-def read_operations(document: Document, server: str) -> Iterator[Operation]:
-    """Every operation; of two with one name the first wins."""
+def _split_document(content: Mapping[str, Json]) -> Iterator[Mapping[str, Json]]:
+    """Yields documents that together have everything that ``content`` has."""
+    paths, components = content.get("paths"), content.get("components")
+    empty = {name: dict[str, Json]() for name in ("paths", "components") if isinstance(content.get(name), dict)}
+    yield {**content, **empty}
+    small: dict[str, Json] = {"openapi": content.get("openapi"), "info": content.get("info"), "paths": {}}
+    for path, item in as_mapping(paths).items():
+        yield {**small, "paths": {path: item}}
+    for kind, entries in as_mapping(components).items():
+        named = as_mapping(entries)
+        if not isinstance(entries, dict):
+            yield {**small, "components": {kind: entries}}
+        for name, entry in named.items():
+            yield {**small, "components": {kind: {name: entry}}}
+
+
+def read_operations(document: OpenApiDocument, server: str, headers: Iterable[str] = ()) -> Iterator[OpenApiOperation]:
+    """Yields every operation; of two with the same name the first wins. ``headers`` are set by us: no parameter may set them.
+
+    Raises:
+        ConfigError: there are too many, or their definitions are too large.
+    """
     taken: set[str] = set()
-    for path, item in _table(document.content.get("paths")).items():
+    size = 0
+    configured = {name.lower() for name in headers}
+    reserved = find_reserved_headers(document.content, configured)
+    document = replace(document, reserved=reserved, sends_cookies="cookie" in configured)
+    for path, item in as_mapping(document.content.get("paths")).items():
         for method in _METHODS:
             if method in item:
-                operation = _operation(document, server, _Place(path=path, method=method, item=item))
+                operation = _read_operation(document, server, _OperationPlace(path=path, method=method, item=item))
+                size += _measure_operation(operation)
+                if len(taken) >= _MOST_OPERATIONS or size > _MOST_BYTES:
+                    raise ConfigError(
+                        f"the OpenAPI document has more than {_MOST_OPERATIONS:,} operations,"
+                        f" or their definitions take more than {_MOST_BYTES:,} bytes; use a document with fewer of them"
+                    )
                 if operation.tool.name not in taken:
                     taken.add(operation.tool.name)
                     yield operation
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Place:
+def _measure_operation(operation: OpenApiOperation) -> int:
+    """Returns the size of the definition in bytes. Each tool has its own copy of the components that it uses."""
+    # YAML has dates and sets, which are not JSON: their size as text is close enough.
+    return len(msgspec.json.encode([operation.tool.input_schema, operation.tool.output_schema], enc_hook=str))
+
+
+class _OperationPlace(Struct, frozen=True, kw_only=True):
+    """Where an operation is in the document: its path, its method, and the path's item."""
+
     path: str
     method: str
     item: Mapping[str, Json]
@@ -122,13 +182,13 @@ class _Place:
         return self.item[self.method]
 
 
-def _operation(document: Document, server: str, place: _Place) -> Operation:
+def _read_operation(document: OpenApiDocument, server: str, place: _OperationPlace) -> OpenApiOperation:
     properties: dict[str, Json] = {}
     required: list[str] = []
-    places: dict[str, Place] = {}
-    for parameter in _parameters(document, place):
+    places: dict[str, ParameterPlace] = {}
+    for parameter in _read_parameters(document, place):
         name = str(parameter["name"])
-        properties[name] = _schema_of(parameter)
+        properties[name] = _read_parameter_schema(parameter)
         places[name] = parameter["in"]
         required += [name] if parameter.get("required") else []
     _add_body(document, place, properties, required, places)
@@ -136,115 +196,120 @@ def _operation(document: Document, server: str, place: _Place) -> Operation:
     schema |= {"required": required} if required else {}
     tool = Tool(
         server=server,
-        name=_name(place),
+        name=_make_tool_name(place),
         title=place.spec.get("summary"),
         description=str(place.spec.get("description") or place.spec.get("summary") or ""),
-        input_schema=_with_definitions(document, schema),
-        output_schema=_output(document, place.spec),
-        annotations={"readOnlyHint": place.method in _READS, "destructiveHint": place.method == "delete"},
+        input_schema=_add_definitions(document, schema),
+        output_schema=_read_output_schema(document, place.spec),
+        annotations={"readOnlyHint": place.method in _READ_ONLY_METHODS, "destructiveHint": place.method == "delete"},
     )
-    return Operation(tool=tool, method=place.method, path=place.path, places=places)
+    return OpenApiOperation(tool=tool, method=place.method, path=place.path, places=places)
 
 
-def _parameters(document: Document, place: _Place) -> Iterator[Mapping[str, Json]]:
+def _read_parameters(document: OpenApiDocument, place: _OperationPlace) -> Iterator[Mapping[str, Json]]:
     found: dict[tuple[str, str], Mapping[str, Json]] = {}
     for given in [*(place.item.get("parameters") or ()), *(place.spec.get("parameters") or ())]:
-        parameter = _follow(document, given)
-        found[parameter["in"], parameter["name"]] = parameter
+        parameter = _follow_reference(document, given)
+        where, name = str(parameter["in"]), str(parameter["name"])
+        # A parameter that would replace a header of ours is left out, so the rest of the operation can still be used.
+        if may_set_parameter(where, name, document.reserved, sends_cookies=document.sends_cookies):
+            found[where, name] = parameter
     yield from found.values()
 
 
-def _schema_of(parameter: Mapping[str, Json]) -> dict[str, Json]:
+def _read_parameter_schema(parameter: Mapping[str, Json]) -> dict[str, Json]:
     schema = dict(parameter.get("schema") or {})
     return schema | ({"description": parameter["description"]} if parameter.get("description") else {})
 
 
 def _add_body(
-    document: Document, place: _Place, properties: dict[str, Json], required: list[str], places: dict[str, Place]
+    document: OpenApiDocument,
+    place: _OperationPlace,
+    properties: dict[str, Json],
+    required: list[str],
+    places: dict[str, ParameterPlace],
 ) -> None:
-    body = _follow(document, _table(place.spec.get("requestBody")))
-    content = _table(_table(body.get("content")).get("application/json"))
+    body = _follow_reference(document, as_mapping(place.spec.get("requestBody")))
+    content = as_mapping(as_mapping(body.get("content")).get("application/json"))
     if not content:
         return
-    schema = _follow(document, _table(content.get("schema")))
-    fields = _table(schema.get("properties"))
+    schema = _follow_reference(document, as_mapping(content.get("schema")))
+    fields = as_mapping(schema.get("properties"))
     if schema.get("type") == "object" and fields and not set(fields) & set(properties):
         properties.update(fields)
-        places.update(dict.fromkeys(fields, cast("Place", "body")))
+        places.update(dict.fromkeys(fields, cast("ParameterPlace", "body")))
         required += [name for name in schema.get("required") or () if body.get("required")]
         return
-    # A body that is no plain object, or whose fields clash with parameters, stays whole.
+    # A body that is not a plain object, or whose fields have the names of parameters, is passed as one argument.
     name = "body" if "body" not in properties else "request_body"
-    properties[name] = _table(content.get("schema"))
+    properties[name] = as_mapping(content.get("schema"))
     places[name] = "whole_body"
     required += [name] if body.get("required") else []
 
 
-def _output(document: Document, spec: Mapping[str, Json]) -> dict[str, Json] | None:
+def _read_output_schema(document: OpenApiDocument, spec: Mapping[str, Json]) -> dict[str, Json] | None:
     for status in ("200", "201", "2XX"):
-        response = _follow(document, _table(_table(spec.get("responses")).get(status)))
-        schema = _table(_table(_table(response.get("content")).get("application/json")).get("schema"))
+        response = _follow_reference(document, as_mapping(as_mapping(spec.get("responses")).get(status)))
+        schema = as_mapping(as_mapping(as_mapping(response.get("content")).get("application/json")).get("schema"))
         if schema:
-            return _with_definitions(document, schema)
+            return _add_definitions(document, schema)
     return None
 
 
-def _with_definitions(document: Document, schema: dict[str, Json]) -> dict[str, Json]:
-    """Bring along the components that the schema refers to, and only those."""
-    components = _table(_table(document.content.get("components")).get("schemas"))
-    wanted, found = _references(schema), dict[str, Json]()
+def _add_definitions(document: OpenApiDocument, schema: dict[str, Json]) -> dict[str, Json]:
+    """Adds the components that the schema refers to, and only those."""
+    components = as_mapping(as_mapping(document.content.get("components")).get("schemas"))
+    wanted, found = _find_references(schema), dict[str, Json]()
     while wanted:
         name = wanted.pop()
         if name in components and name not in found:
             found[name] = components[name]
-            wanted |= _references(components[name])
-    moved = _move({**schema, "$defs": found} if found else schema)
+            wanted |= _find_references(components[name])
+    moved = _move_references({**schema, "$defs": found} if found else schema)
     return cast("dict[str, Json]", moved)
 
 
-def _references(value: Json) -> set[str]:
+def _find_references(value: Json) -> set[str]:
     if isinstance(value, dict):
         table = cast("dict[str, Json]", value)
         own = {table["$ref"].rpartition("/")[2]} if isinstance(table.get("$ref"), str) else set[str]()
-        return own.union(*(_references(item) for item in table.values()))
-    return set[str]().union(*(_references(item) for item in cast("list[Json]", value))) if isinstance(value, list) else set()
+        return own.union(*(_find_references(item) for item in table.values()))
+    return set[str]().union(*(_find_references(item) for item in cast("list[Json]", value))) if isinstance(value, list) else set()
 
 
-def _move(value: Json) -> Json:
+def _move_references(value: Json) -> Json:
     if isinstance(value, dict):
         table = cast("dict[str, Json]", value)
         return {
-            key: item.replace("#/components/schemas/", "#/$defs/") if key == "$ref" and isinstance(item, str) else _move(item)
+            key: item.replace("#/components/schemas/", "#/$defs/")
+            if key == "$ref" and isinstance(item, str)
+            else _move_references(item)
             for key, item in table.items()
         }
-    return [_move(item) for item in cast("list[Json]", value)] if isinstance(value, list) else value
+    return [_move_references(item) for item in cast("list[Json]", value)] if isinstance(value, list) else value
 
 
-def _follow(document: Document, value: Mapping[str, Json]) -> Mapping[str, Json]:
-    for _ in range(10):  # a reference may point to a reference, but not for ever
+def _follow_reference(document: OpenApiDocument, value: Mapping[str, Json]) -> Mapping[str, Json]:
+    for _ in range(10):  # a reference may point to a reference; the cap stops circles
         target = value.get("$ref")
         if not isinstance(target, str):
             return value
         if not target.startswith("#/"):
-            raise ConfigError(f"the reference {target} leaves the document")
+            raise ConfigError(f"the reference {target} points outside the document; only references within it are followed")
         found: Json = document.content
         for part in target[2:].split("/"):
-            found = _table(found).get(part.replace("~1", "/").replace("~0", "~"))
-        value = _table(found)
+            found = as_mapping(found).get(part.replace("~1", "/").replace("~0", "~"))
+        value = as_mapping(found)
     raise ConfigError("a reference of the document goes in circles")
 
 
-def _table(value: Json) -> dict[str, Json]:
-    return cast("dict[str, Json]", value) if isinstance(value, dict) else {}
-
-
-def _modern(value: Json) -> Json:
-    """Schemas of 3.0 in the words of 3.1: ``nullable`` and boolean bounds."""
+def _convert_to_3_1(value: Json) -> Json:
+    """Converts schemas of OpenAPI 3.0 to the 3.1 dialect: ``nullable`` and boolean bounds."""
     if isinstance(value, list):
-        return [_modern(item) for item in cast("list[Json]", value)]
+        return [_convert_to_3_1(item) for item in cast("list[Json]", value)]
     if not isinstance(value, dict):
         return value
-    table = {key: _modern(item) for key, item in cast("dict[str, Json]", value).items()}
+    table = {key: _convert_to_3_1(item) for key, item in cast("dict[str, Json]", value).items()}
     if table.get("nullable") is True and isinstance(table.get("type"), str):
         table["type"] = [table["type"], "null"]
         table.pop("nullable")
@@ -256,32 +321,28 @@ def _modern(value: Json) -> Json:
     return table
 
 
-def _name(place: _Place) -> str:
+def _make_tool_name(place: _OperationPlace) -> str:
     given = place.spec.get("operationId") or f"{place.method}{place.path}"
     return re.sub(r"[^A-Za-z0-9_.-]+", "_", str(given)).strip("_")[:_LONGEST_NAME] or place.method
 
 
-def _fill(path: str, values: Mapping[str, Json]) -> str:
-    def value(found: re.Match[str]) -> str:
+def _fill_path(path: str, values: Mapping[str, Json]) -> str:
+    def encode_value(found: re.Match[str]) -> str:
         if found[1] not in values:
             raise ToolFailed(f"the path {path} needs the argument {found[1]!r}")
-        text = str(_text(values[found[1]]))
-        # A dot segment would climb out of the path, and no encoding of it survives every server.
-        if text in (".", ".."):
-            raise ToolFailed(f"the argument {found[1]!r} cannot be {text!r}")
-        return quote(text, safe="")
+        return quote(str(_to_parameter(values[found[1]])), safe="")
 
-    return re.sub(r"\{([^{}]+)\}", value, path)
+    return re.sub(r"\{([^{}]+)\}", encode_value, path)
 
 
-def _text(value: Json) -> Json:
+def _to_parameter(value: Json) -> Json:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return [_text(item) for item in cast("list[Json]", value)] if isinstance(value, list) else value
+    return [_to_parameter(item) for item in cast("list[Json]", value)] if isinstance(value, list) else value
 
 
-def _line(value: Json) -> str:
+def _to_header_line(value: Json) -> str:
     text = ",".join(map(str, cast("list[Json]", value))) if isinstance(value, list) else str(value)
-    if "\r" in text or "\n" in text:
-        raise ToolFailed("a header cannot hold a line break")
+    if any(character < " " or character == "\x7f" for character in text):
+        raise ToolFailed("a header cannot contain a line break or another control character")
     return text

@@ -1,4 +1,4 @@
-"""A program within walls: it is started through a launcher that the hall provides, with a home of its own. Beside `stdio`."""
+"""Starts a server's program confined: through a launcher that the hall provides, with a home folder of its own."""
 
 import os
 from collections.abc import AsyncGenerator
@@ -11,47 +11,50 @@ import anyio.to_thread
 
 from gristmill.config.sections.servers_section import ConfineConfig, ServerConfig
 from gristmill.errors import UpstreamUnavailable
-from gristmill.upstream.secret_references import Secrets
-from gristmill.upstream.stdio.stdio_transport import Program, found_program
-from gristmill.upstream.surroundings import Confine, Walls
+from gristmill.upstream.secret_references import SecretReferences
+from gristmill.upstream.stdio.stdio_transport import ServerProgram, find_program
+from gristmill.upstream.surroundings import Confine, ProgramConfinement
 
 
 @asynccontextmanager
-async def confined(
-    server: str, config: ServerConfig, program: Program, secrets: Secrets, confine: Confine | None
-) -> AsyncGenerator[Program]:
-    """The program as it is, or behind its launcher where the configuration wants walls around it.
+async def confine_program(
+    server: str, config: ServerConfig, program: ServerProgram, secrets: SecretReferences, confine: Confine | None
+) -> AsyncGenerator[ServerProgram]:
+    """Yields the program unchanged, or behind its launcher if the configuration asks for confinement.
 
     Raises:
-        UpstreamUnavailable: nobody here can put walls up, or the program is not there.
-        ConfigError: the walls cannot be as the configuration wants them.
+        UpstreamUnavailable: programs cannot be confined here, or the program is not installed.
+        ConfigError: the confinement cannot be set up as configured.
     """
     if config.confine is None:
         yield program
         return
     if confine is None:
-        raise UpstreamUnavailable(f"{server} is to be confined, and nothing here can do that; remove [servers.{server}.confine]")
-    walls = await anyio.to_thread.run_sync(_walls, server, program, config.confine, secrets)
-    around = confine(walls)
-    launcher = await anyio.to_thread.run_sync(around.__enter__)
+        raise UpstreamUnavailable(f"{server} is to be confined, which is not possible here; remove [servers.{server}.confine]")
+    confinement = await anyio.to_thread.run_sync(_make_confinement, server, program, config.confine, secrets)
+    manager = confine(confinement)
+    launcher = await anyio.to_thread.run_sync(manager.__enter__)
     try:
         first, *rest = launcher.command
         own = {"HOME": str(launcher.folder), "TMPDIR": str(launcher.folder)}
         env = dict(program.env) | {name: value for name, value in own.items() if name not in config.env}
-        yield replace(program, command=first, args=(*rest, walls.program, *program.args), env=env)
+        yield replace(program, command=first, args=(*rest, confinement.program, *program.args), env=env)
     finally:
         with anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(around.__exit__, None, None, None)
+            await anyio.to_thread.run_sync(manager.__exit__, None, None, None)
 
 
-def _walls(server: str, program: Program, config: ConfineConfig, secrets: Secrets) -> Walls:
+def _make_confinement(
+    server: str, program: ServerProgram, config: ConfineConfig, secrets: SecretReferences
+) -> ProgramConfinement:
     cwd = Path.cwd() / (program.cwd or "")
-    return Walls(
+    return ProgramConfinement(
         server=server,
-        program=str(cwd / found_program(program)),
+        program=str(cwd / find_program(program)),
         path=program.env.get("PATH", os.defpath),
         cwd=cwd,
         read=tuple(secrets.resolve(path) for path in config.read),
         write=tuple(secrets.resolve(path) for path in config.write),
         network=config.network,
+        user=config.user,
     )

@@ -1,7 +1,7 @@
-"""The warden ends what we started when we are gone, even after SIGKILL. It is a tiny shell that holds a pipe to us.
+"""A warden process that kills the server processes when we are gone, even after SIGKILL. It is a small shell that reads a pipe.
 
-It lives in its own session, is told of each process group, and kills those that are left when the pipe closes. A signal
-on the parent's death would reach only direct children; `npx` and `uvx` start the real server as a grandchild.
+The shell runs in its own session, is told of each process group, and kills the remaining groups when the pipe closes. A signal
+on the parent's death would reach direct children only; `npx` and `uvx` start the real server as a grandchild.
 """
 
 import os
@@ -25,31 +25,33 @@ for group in $groups; do kill -KILL "-$group"; done
 """
 
 
-class Warden:
-    """Knows which process groups must not outlive us. Started with the first one."""
+class ProcessWarden:
+    """Tracks the process groups that must not outlive us. The warden process starts with the first group."""
 
     def __init__(self) -> None:
         self._process: Process | None = None
-        # Two servers that start at once must not start two wardens, nor interleave their lines.
+        # Two servers that start at the same time must not start two wardens, nor interleave their lines.
         self._lock = anyio.Lock()
 
     async def guard(self, group: int) -> None:
-        """End ``group`` when we end."""
-        await self._tell(f"guard {group}\n")
+        """Adds ``group`` to the process groups that are killed when we end."""
+        await self._send_line(f"guard {group}\n")
 
     async def release(self, group: int) -> None:
-        """``group`` is gone already."""
-        await self._tell(f"release {group}\n")
+        """Removes ``group``, which has ended already."""
+        await self._send_line(f"release {group}\n")
 
-    async def _tell(self, line: str) -> None:
+    async def _send_line(self, line: str) -> None:
         async with self._lock:
             if self._process is None:
-                self._process = await start_whole(["/bin/sh", "-c", _SCRIPT], stdin=PIPE, stdout=DEVNULL, stderr=DEVNULL, env={})
+                self._process = await start_shielded_process(
+                    ["/bin/sh", "-c", _SCRIPT], stdin=PIPE, stdout=DEVNULL, stderr=DEVNULL, env={}
+                )
             assert self._process.stdin
             await self._process.stdin.send(line.encode())
 
     async def aclose(self) -> None:
-        """Let the warden do its last round and end."""
+        """Closes the pipe, so that the warden kills the remaining groups, and waits for it to end."""
         if self._process is None:
             return
         assert self._process.stdin
@@ -58,10 +60,10 @@ class Warden:
             await self._process.wait()
 
 
-async def start_whole(command: Sequence[str], **options: Any) -> Process:
-    """Start a process in a session of its own, whole or not at all.
+async def start_shielded_process(command: Sequence[str], **options: Any) -> Process:
+    """Starts a process in a session of its own, shielded from cancellation.
 
-    Called off half-way, it would leave pipes and a process that nobody waits for.
+    A start that is cancelled half-way would leave open pipes and a process that is never waited for.
     """
     with anyio.CancelScope(shield=True):
         return await anyio.open_process(command, start_new_session=True, **options)
@@ -69,15 +71,15 @@ async def start_whole(command: Sequence[str], **options: Any) -> Process:
 
 
 @asynccontextmanager
-async def open_warden() -> AsyncGenerator[Warden]:
-    """A warden that ends with the block."""
-    warden = Warden()
+async def open_warden() -> AsyncGenerator[ProcessWarden]:
+    """Yields a warden and closes it after the block."""
+    warden = ProcessWarden()
     try:
         yield warden
     finally:
         await warden.aclose()
 
 
-def pid_handle(pid: int) -> int:
-    """A descriptor that becomes readable when the process ends, whoever else holds its pipes."""
+def open_pid_handle(pid: int) -> int:
+    """Returns a descriptor that becomes readable when the process ends, even if other processes hold its pipes."""
     return os.pidfd_open(pid)

@@ -4,17 +4,30 @@ import string
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gristmill.catalog.learned.learned_schema import learned_from_json, learned_result, learned_schema, learned_to_json
-from gristmill.catalog.learned.result_shapes import Learned, json_text, looks_like_a_record, merge, observe
-from gristmill.catalog.modules.tool_module import module_source
+from gristmill.catalog.learned.learned_schema import (
+    build_learned_schema,
+    learned_from_json,
+    learned_to_json,
+    make_learned_type,
+    pack_entries,
+    unpack_entries,
+)
+from gristmill.catalog.learned.result_shapes import (
+    LearnedResult,
+    decode_json_text,
+    looks_like_a_record,
+    merge_shapes,
+    observe_result,
+)
+from gristmill.catalog.modules.tool_module import render_module
 from gristmill.catalog.types.schema_checker import compile_schema
 from gristmill.model import Json, Tool
 
 
-def learn(*results: Json) -> Learned:
-    learned: Learned | None = None
+def learn(*results: Json) -> LearnedResult:
+    learned: LearnedResult | None = None
     for result in results:
-        learned = observe(learned, result)
+        learned = observe_result(learned, result)
     assert learned is not None
     return learned
 
@@ -30,7 +43,7 @@ def test_shapes_are_merged_over_calls_and_fields_that_were_missing_are_optional(
         "required": ["id", "name"],
     }
     assert learned.calls == 2
-    assert learned_schema(learned.shape) == {
+    assert build_learned_schema(learned.shape) == {
         "type": "object",
         "properties": {"items": {"type": "array", "items": item}, "total": {"type": "number"}},
         "required": ["items", "total"],
@@ -38,29 +51,29 @@ def test_shapes_are_merged_over_calls_and_fields_that_were_missing_are_optional(
 
 
 def test_text_that_holds_json_is_learned_as_data_at_the_top_and_as_text_with_content_inside() -> None:
-    assert learned_schema(learn('[{"id": 1, "title": "x"}]').shape)["type"] == "array"
-    inner = learned_schema(learn({"id": 1, "body": '{"id": 5}'}).shape)["properties"]["body"]
+    assert build_learned_schema(learn('[{"id": 1, "title": "x"}]').shape)["type"] == "array"
+    inner = build_learned_schema(learn({"id": 1, "body": '{"id": 5}'}).shape)["properties"]["body"]
     assert (inner["type"], inner["contentSchema"]["properties"]) == ("string", {"id": {"type": "integer"}})
-    assert json_text("[not json") == "[not json"
-    assert json_text('"plain"') == '"plain"'
+    assert decode_json_text("[not json") == "[not json"
+    assert decode_json_text('"plain"') == '"plain"'
 
 
 def test_the_stub_shows_the_type_and_how_many_calls_it_rests_on() -> None:
     learned = learn(*[{"id": 1, "name": "Ann"}] * 3)
-    source = module_source(Tool(server="crm", name="get"), "get", learned_result(learned))
+    source = render_module(Tool(server="crm", name="get"), "get", make_learned_type(learned))
     assert "id: int\n    name: str\n" in source
     assert "learned from 3 calls" in source
 
 
 def test_states_are_listed_once_seen_often_and_only_if_every_word_is_known() -> None:
     states = [{"id": number, "status": ("open", "in_progress")[number % 2], "name": "ann"} for number in range(30)]
-    properties = learned_schema(learn(states).shape)["items"]["properties"]
+    properties = build_learned_schema(learn(states).shape)["items"]["properties"]
     assert properties["status"] == {"type": "string", "enum": ["in_progress", "open"]}
     assert properties["name"] == {"type": "string"}
-    few = learned_schema(learn(states[:6]).shape)["items"]["properties"]
+    few = build_learned_schema(learn(states[:6]).shape)["items"]["properties"]
     assert few["status"] == {"type": "string"}
     spoiled = learn(states, [{"id": 1, "status": "Ann Smith", "name": "x"}], states)
-    assert learned_schema(spoiled.shape)["items"]["properties"]["status"] == {"type": "string"}
+    assert build_learned_schema(spoiled.shape)["items"]["properties"]["status"] == {"type": "string"}
 
 
 def test_keys_that_are_data_are_not_kept() -> None:
@@ -96,7 +109,7 @@ def test_keys_that_keep_coming_turn_a_record_into_a_map_for_good() -> None:
     results = [{f"{letters[index]}_count": 1, f"{letters[index]}_total": 2} for index in range(12)]
     learned = learn(*results)
     assert (learned.shape.fields, learned.shape.values is None) == ({}, False)
-    assert merge(learned.shape, learn({"id": 1, "name": "x"}).shape).fields == {}
+    assert merge_shapes(learned.shape, learn({"id": 1, "name": "x"}).shape).fields == {}
 
 
 def test_a_huge_or_deep_result_costs_a_bounded_amount() -> None:
@@ -109,7 +122,7 @@ def test_a_huge_or_deep_result_costs_a_bounded_amount() -> None:
 
 def test_a_long_list_is_sampled_from_its_start_to_its_end() -> None:
     rows = [{"id": number} for number in range(9_000)] + [{"id": 1, "name": "x"}] * 1_000
-    assert learned_schema(learn(rows).shape)["items"]["required"] == ["id"]
+    assert build_learned_schema(learn(rows).shape)["items"]["required"] == ["id"]
     assert list(learn(rows).shape.items.fields) == ["id", "name"]  # pyright: ignore[reportOptionalMemberAccess]
 
 
@@ -126,9 +139,9 @@ json_values = st.recursive(
 def test_every_result_satisfies_what_was_learned_and_it_survives_json(results: list[Json]) -> None:
     learned = learn(*results)
     assert learned_from_json(json.loads(json.dumps(learned_to_json(learned)))) == learned
-    compiled = compile_schema(learned_schema(learned.shape))
+    compiled = compile_schema(build_learned_schema(learned.shape))
     assert compiled.validator is not None
-    assert all(compiled.validator.is_valid(json_text(result) if isinstance(result, str) else result) for result in results)
+    assert all(compiled.validator.is_valid(decode_json_text(result) if isinstance(result, str) else result) for result in results)
 
 
 @given(json_values)
@@ -148,3 +161,11 @@ SECRET = "Anna-Maria 4111 1111"
 )
 def test_no_string_from_a_result_is_kept(result: Json) -> None:
     assert "Anna" not in json.dumps(learned_to_json(learn(result, result)))
+
+
+def test_saved_shapes_of_the_first_release_are_read_and_those_of_a_later_format_are_not() -> None:
+    entries = {"crm.find": {"definition": "d", **learned_to_json(learn({"id": 1}))}}
+    saved = json.loads(json.dumps(pack_entries(entries)))
+    assert unpack_entries(saved) == unpack_entries(entries) == entries
+    assert unpack_entries({**saved, "format": saved["format"] + 1}) == {}
+    assert unpack_entries(None) == {}

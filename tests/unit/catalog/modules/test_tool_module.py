@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gristmill.catalog.catalog import Catalog
-from gristmill.catalog.modules.python_annotations import name
-from gristmill.catalog.modules.tool_module import LearnedResult, checked_source, module_source, stub_of
-from gristmill.catalog.modules.typescript_module import typescript_of
-from gristmill.catalog.python_names import python_name
+from gristmill.catalog.modules.python_annotations import build_name
+from gristmill.catalog.modules.tool_module import LearnedResultType, build_stub, render_checked_source, render_module
+from gristmill.catalog.modules.typescript_module import render_typescript_stub
+from gristmill.catalog.python_names import make_python_name
 from gristmill.catalog.types.tool_parameters import read_parameters
 from gristmill.model import Json, Tool
 
@@ -131,8 +131,8 @@ def run(source: str) -> dict[str, Any]:
 @given(tools)
 @pytest.mark.requirement("T34")
 def test_no_definition_becomes_code_and_all_arguments_arrive_under_their_names(tool: Tool) -> None:
-    function = python_name(tool.name, "tool")
-    source = module_source(tool, function)
+    function = make_python_name(tool.name, "tool")
+    source = render_module(tool, function)
     tree = ast.parse(source)
     assert [type(node) for node in ast.walk(tree) if not isinstance(node, ALLOWED)] == []
     called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
@@ -147,7 +147,7 @@ def test_no_definition_becomes_code_and_all_arguments_arrive_under_their_names(t
 
 @given(tools)
 def test_typescript_keeps_hostile_text_in_comments_and_literals(tool: Tool) -> None:
-    declared = typescript_of(stub_of(tool, python_name(tool.name, "tool")))
+    declared = render_typescript_stub(build_stub(tool, make_python_name(tool.name, "tool")))
     code = re.sub(r'/\*.*?\*/|"(\\.|[^"\\\n])*"', "", declared, flags=re.DOTALL)
     assert re.fullmatch(r"[\w\s{}()\[\]<>?:;,|$-]*", code, flags=re.ASCII)
     assert code.count("(") == 1
@@ -156,7 +156,7 @@ def test_typescript_keeps_hostile_text_in_comments_and_literals(tool: Tool) -> N
 def test_a_description_cannot_end_a_typescript_comment() -> None:
     schema: dict[str, Json] = {"properties": {"a": {"description": "*/ evil(); /*"}, "*/ evil()": {}}}
     tool = Tool(server="s", name="t", description="*/ evil(); /*\n*/", input_schema=schema)
-    code = re.sub(r"/\*.*?\*/", "", typescript_of(stub_of(tool, "t")), flags=re.DOTALL)
+    code = re.sub(r"/\*.*?\*/", "", render_typescript_stub(build_stub(tool, "t")), flags=re.DOTALL)
     assert " ".join(code.split()) == ('export function t(args?: { a?: unknown; "*/ evil()"?: unknown; }): Promise<unknown>;')
 
 
@@ -165,7 +165,7 @@ def test_optional_parameters_that_are_not_given_are_left_out_and_null_can_be_sen
         "properties": {"b": {"type": "string"}, "a": {"type": "integer"}, "c": {}},
         "required": ["a", "b"],
     }
-    stub = run(module_source(Tool(server="crm", name="get", input_schema=schema), "get"))["get"]
+    stub = run(render_module(Tool(server="crm", name="get", input_schema=schema), "get"))["get"]
     assert stub("first", 2) == ("crm.get", {"b": "first", "a": 2})
     assert stub("first", a=2, c=None) == ("crm.get", {"b": "first", "a": 2, "c": None})
     assert stub("first", 2, None) == ("crm.get", {"b": "first", "a": 2, "c": None})
@@ -181,8 +181,26 @@ def test_other_names_are_passed_on_only_where_the_schema_welcomes_them() -> None
         "required": ["a-b"],
         "additionalProperties": {"type": "string"},
     }
-    stub = run(module_source(Tool(server="s", name="t", input_schema=schema), "t"))["t"]
+    stub = run(render_module(Tool(server="s", name="t", input_schema=schema), "t"))["t"]
     assert stub(1, **{"x-y": 2}) == ("s.t", {"a-b": 1, "x-y": 2})
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        ({"type": "object"}, True),
+        ({}, True),
+        ({"$ref": "#/$defs/any", "$defs": {"any": {"type": "object"}}}, True),
+        ({"type": "object", "properties": {}}, False),
+        ({"type": "object", "additionalProperties": False}, False),
+        ({"type": "object", "properties": {"a": {}}}, False),
+        ({"type": "object", "required": ["a"]}, False),
+    ],
+)
+def test_a_schema_that_names_no_property_takes_any_and_an_empty_list_of_them_none(schema: Json, expected: bool) -> None:
+    tool = Tool(server="s", name="t", description="", input_schema=schema)
+    assert read_parameters(tool).open is expected
+    assert ("**" in render_module(tool, "t")) is expected
 
 
 def test_parameters_of_branches_and_references_can_be_given() -> None:
@@ -209,7 +227,7 @@ def test_a_schema_that_branches_into_itself_is_read_in_bounded_time() -> None:
 
 def test_a_definition_too_big_to_type_still_yields_a_function() -> None:
     fields = {f"p{number}": {"description": "x" * 390} for number in range(600)}
-    source = module_source(Tool(server="s", name="t", input_schema={"properties": fields}), "t")
+    source = render_module(Tool(server="s", name="t", input_schema={"properties": fields}), "t")
     assert len(source) < 2_000
     assert run(source)["t"](p1=1, p599=2) == ("s.t", {"p1": 1, "p599": 2})
 
@@ -217,30 +235,30 @@ def test_a_definition_too_big_to_type_still_yields_a_function() -> None:
 def test_the_docstring_shows_the_text_without_hidden_characters_and_the_original_names() -> None:
     schema: dict[str, Json] = {"properties": {"from": {"type": "string", "description": "Start\u200b day"}, "x": {}}}
     tool = Tool(server="s", name="get-it", description="Gets\u202e it.\n\nReally.", input_schema=schema)
-    assert run(module_source(tool, "get_it"))["get_it"].__doc__ == (
+    assert run(render_module(tool, "get_it"))["get_it"].__doc__ == (
         "Gets it.\n\nReally.\n\nOriginal name: get-it\n\nArgs:\n    from_: [from] Start day"
     )
 
 
 def test_a_learned_type_is_shown_as_learned_and_a_declared_one_outranks_it() -> None:
-    learned = LearnedResult(schema={"type": "array", "items": {"type": "integer"}}, calls=7)
+    learned = LearnedResultType(schema={"type": "array", "items": {"type": "integer"}}, calls=7)
     unknown = Tool(server="s", name="t")
     declared = Tool(server="s", name="t", output_schema={"type": "string"})
-    assert '-> list[int]:\n    """No description.\n\nReturns:\n    learned from 7 calls' in module_source(unknown, "t", learned)
-    assert "-> str:" in module_source(declared, "t", learned)
-    assert "learned" not in module_source(declared, "t", learned)
+    assert '-> list[int]:\n    """No description.\n\nReturns:\n    learned from 7 calls' in render_module(unknown, "t", learned)
+    assert "-> str:" in render_module(declared, "t", learned)
+    assert "learned" not in render_module(declared, "t", learned)
 
 
 def test_the_last_gates_refuse_what_is_no_name_and_what_prints_as_something_else() -> None:
     with pytest.raises(ValueError, match="not a Python name"):
-        name("x; import os")
+        build_name("x; import os")
     with pytest.raises(ValueError, match="differs"):
-        checked_source([ast.Expr(ast.Name("import os"))])
+        render_checked_source([ast.Expr(ast.Name("import os"))])
 
 
 def test_both_ways_of_importing_work_and_load_only_what_is_used(import_stubs: Callable[[Catalog], ModuleType]) -> None:
     tools = [Tool(server=server, name=name) for server in ("git-hub", "time") for name in ("list", "get-user", "sys")]
-    servers = import_stubs(Catalog.of(tools))
+    servers = import_stubs(Catalog.from_tools(tools))
     program = (
         "from servers.git_hub import get_user\n"
         "from servers import time, git_hub\n"
@@ -258,7 +276,7 @@ def test_both_ways_of_importing_work_and_load_only_what_is_used(import_stubs: Ca
 
 
 def test_unknown_names_answer_with_near_ones(import_stubs: Callable[[Catalog], ModuleType]) -> None:
-    servers = import_stubs(Catalog.of([Tool(server="github", name="search_issues")]))
+    servers = import_stubs(Catalog.from_tools([Tool(server="github", name="search_issues")]))
     with pytest.raises(AttributeError, match="did you mean search_issues"):
         _ = servers.github.serch_issues
     with pytest.raises(AttributeError, match="did you mean github"):

@@ -5,16 +5,16 @@ import pytest
 
 from gristmill.catalog.catalog import Catalog
 from gristmill.catalog.pins.pinned_definitions import (
-    Edit,
+    DefinitionEdit,
     Pins,
-    accept,
-    changes,
+    accept_changes,
+    find_changes,
     load_pins,
-    pin_new,
+    pin_new_tools,
     pins_from_json,
     pins_to_json,
+    remove_changed_tools,
     save_pins,
-    without_changed,
 )
 from gristmill.errors import ConfigError
 from gristmill.model import Json, Tool
@@ -23,64 +23,64 @@ from gristmill.model import Json, Tool
 def catalog(**more: Json) -> Catalog:
     schema = {"type": "object", "properties": {"id": {"type": "integer"}, "name": {}}}
     entries: dict[str, Json] = {"description": "Gets one.", "input_schema": schema, **more}
-    return Catalog.of([Tool(server="crm", name="get", **entries), Tool(server="crm", name="other")])
+    return Catalog.from_tools([Tool(server="crm", name="get", **entries), Tool(server="crm", name="other")])
 
 
 @pytest.mark.parametrize(
     ("more", "edit"),
     [
-        ({"description": "Gets\u200b one."}, Edit(place="description", old='"Gets one."', new='"Gets\\u200b one."')),
-        ({"annotations": {"readOnlyHint": True}}, Edit(place="annotations.readOnlyHint", old=None, new="true")),
-        ({"output_schema": {}}, Edit(place="output_schema", old="null", new="{}")),
+        ({"description": "Gets\u200b one."}, DefinitionEdit(place="description", old='"Gets one."', new='"Gets\\u200b one."')),
+        ({"annotations": {"readOnlyHint": True}}, DefinitionEdit(place="annotations.readOnlyHint", old=None, new="true")),
+        ({"output_schema": {}}, DefinitionEdit(place="output_schema", old="null", new="{}")),
         (
             {"input_schema": {"type": "object", "properties": {"id": {"type": "string"}, "name": {}}}},
-            Edit(place="input_schema.properties.id.type", old='"integer"', new='"string"'),
+            DefinitionEdit(place="input_schema.properties.id.type", old='"integer"', new='"string"'),
         ),
         (
             {"input_schema": {"type": "object", "properties": {"name": {}, "id": {"type": "integer"}}}},
-            Edit(place="input_schema.properties", old="order: id, name", new="order: name, id"),
+            DefinitionEdit(place="input_schema.properties", old="order: id, name", new="order: name, id"),
         ),
     ],
     ids=["description", "annotation", "output", "input", "order"],
 )
-def test_any_change_after_first_sight_is_shown_and_held_back(more: dict[str, Json], edit: Edit) -> None:
-    pins = pin_new(Pins(), catalog())
+def test_any_change_after_first_sight_is_shown_and_held_back(more: dict[str, Json], edit: DefinitionEdit) -> None:
+    pins = pin_new_tools(Pins(), catalog())
     later = catalog(**more)
-    assert [(change.key, change.edits) for change in changes(pins, later)] == [("crm.get", (edit,))]
-    assert list(without_changed(pins, later).tools) == ["crm.other"]
-    assert pin_new(pins, later) == pins
+    assert [(change.key, change.edits) for change in find_changes(pins, later)] == [("crm.get", (edit,))]
+    assert list(remove_changed_tools(pins, later).tools) == ["crm.other"]
+    assert pin_new_tools(pins, later) == pins
 
 
 def test_an_unchanged_catalog_passes_as_it_is() -> None:
     now = catalog()
-    pins = pin_new(Pins(), now)
-    assert changes(pins, now) == ()
-    assert without_changed(pins, now) is now
+    pins = pin_new_tools(Pins(), now)
+    assert find_changes(pins, now) == ()
+    assert remove_changed_tools(pins, now) is now
 
 
 def test_accepting_pins_the_definition_that_was_looked_at_and_no_newer_one() -> None:
-    pins = pin_new(Pins(), catalog())
+    pins = pin_new_tools(Pins(), catalog())
     looked_at, newer = catalog(description="Better."), catalog(description="Evil.")
-    accepted = {change.key: change.seen for change in changes(pins, looked_at)}
-    assert changes(accept(pins, looked_at, accepted), looked_at) == ()
-    assert accept(pins, newer, accepted) == pins
+    accepted = {change.key: change.seen for change in find_changes(pins, looked_at)}
+    assert find_changes(accept_changes(pins, looked_at, accepted), looked_at) == ()
+    assert accept_changes(pins, newer, accepted) == pins
 
 
 def test_a_tool_that_left_cannot_come_back_as_another() -> None:
-    pins = pin_new(pin_new(Pins(), catalog()), Catalog.of([]))
-    assert [change.key for change in changes(pins, catalog(description="Evil."))] == ["crm.get"]
+    pins = pin_new_tools(pin_new_tools(Pins(), catalog()), Catalog.from_tools([]))
+    assert [change.key for change in find_changes(pins, catalog(description="Evil."))] == ["crm.get"]
 
 
 def test_a_diff_is_bounded_and_readable() -> None:
-    pins = pin_new(Pins(), catalog())
+    pins = pin_new_tools(Pins(), catalog())
     noisy = catalog(annotations={f"note{number}": "x" * 1_500 for number in range(500)})
-    text = str(changes(pins, noisy)[0])
+    text = str(find_changes(pins, noisy)[0])
     assert len(text) < 150_000
     assert text.startswith('crm.get changed:\n  annotations.note0\n  + "xxx')
 
 
 def test_pins_survive_json_and_a_file(tmp_path: Path) -> None:
-    pins = pin_new(Pins(), catalog(description="Ünïcode \ud800"))
+    pins = pin_new_tools(Pins(), catalog(description="Ünïcode \ud800"))
     assert pins_from_json(json.loads(json.dumps(pins_to_json(pins)))) == pins
     path = tmp_path / "state" / "pins.json"
     assert load_pins(path) == Pins()
@@ -94,4 +94,13 @@ def test_a_damaged_file_never_counts_as_no_pins(tmp_path: Path, content: str) ->
     path = tmp_path / "pins.json"
     path.write_text(content)
     with pytest.raises(ConfigError):
+        load_pins(path)
+
+
+def test_pins_of_a_newer_version_are_neither_read_nor_called_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "pins.json"
+    path.write_text('{"version": 9, "pins": {}}')
+    with pytest.raises(
+        ConfigError, match="its format is 9, and this version of Gristmill reads 1: use the version that wrote it"
+    ):
         load_pins(path)

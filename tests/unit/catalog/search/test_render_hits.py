@@ -1,15 +1,15 @@
 """Search results as text: pasteable, within the budget, and never code by accident."""
 
 import ast
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from gristmill.catalog.search.compact_signature import python_name, signature, type_text
-from gristmill.catalog.search.render_hits import DetailLevel, Writing, one_line, render
-from gristmill.catalog.search.tool_index import Hit
+from gristmill.catalog.search.compact_signature import make_identifier, render_compact_signature, render_schema_type
+from gristmill.catalog.search.render_hits import AnswerWriting, DetailLevel, render_hits, take_first_sentence
+from gristmill.catalog.search.tool_index import SearchHit
 from gristmill.model import Tool
 
 ISSUES = Tool(
@@ -27,12 +27,12 @@ ISSUES = Tool(
 )
 
 
-def hits(*tools: Tool) -> list[Hit]:
-    return [Hit(tool=tool, score=1.0) for tool in tools]
+def hits(*tools: Tool) -> list[SearchHit]:
+    return [SearchHit(tool=tool, score=1.0) for tool in tools]
 
 
 def test_a_full_result_can_be_pasted():
-    assert render(hits(ISSUES)) == (
+    assert render_hits(hits(ISSUES)) == (
         "from servers.github import search_issues\n\n"
         "# Search issues.\n"
         'search_issues(query: str, state: Literal["open", "closed"] = "open") -> list[dict]\n'
@@ -41,7 +41,7 @@ def test_a_full_result_can_be_pasted():
 
 
 def test_one_name_on_two_servers_is_told_apart():
-    lines = render(hits(ISSUES, replace(ISSUES, server="git-lab"), replace(ISSUES, name="get_issue"))).splitlines()
+    lines = render_hits(hits(ISSUES, replace(ISSUES, server="git-lab"), replace(ISSUES, name="get_issue"))).splitlines()
 
     assert lines[:2] == ["from servers import github, git_lab", "from servers.github import get_issue"]
     calls = [line.split("(")[0] for line in lines if line.endswith("-> list[dict]")]
@@ -49,9 +49,9 @@ def test_one_name_on_two_servers_is_told_apart():
 
 
 def test_types_come_before_the_words_about_parameters():
-    writing = Writing(types=lambda tool: ["Issue = {number: int}\nimport os"])
+    writing = AnswerWriting(types=lambda tool: ["Issue = {number: int}\nimport os"])
 
-    assert render(hits(ISSUES), writing=writing).splitlines()[-2:] == [
+    assert render_hits(hits(ISSUES), writing=writing).splitlines()[-2:] == [
         "    # Issue = {number: int} import os",
         "    # query: What to look for.",
     ]
@@ -60,9 +60,10 @@ def test_types_come_before_the_words_about_parameters():
 def test_less_detail_is_one_line_per_tool():
     other = replace(ISSUES, name="get-issue", description="")
 
-    assert render(hits(ISSUES, other), detail_level="name_only") == "github.search_issues\ngithub.get-issue"
+    assert render_hits(hits(ISSUES, other), detail_level="name_only") == "github.search_issues\ngithub.get-issue"
     assert (
-        render(hits(ISSUES, other), detail_level="with_description") == "github.search_issues  # Search issues.\ngithub.get-issue"
+        render_hits(hits(ISSUES, other), detail_level="with_description")
+        == "github.search_issues  # Search issues.\ngithub.get-issue"
     )
 
 
@@ -70,7 +71,7 @@ def test_a_schema_too_big_for_the_budget_is_folded_and_says_how_to_see_the_rest(
     many = {f"option_number_{i}": {"type": "string", "description": "word " * 20} for i in range(60)}
     big = replace(ISSUES, input_schema={"properties": {"query": {"type": "string"}, **many}, "required": ["query"]})
 
-    text = render(hits(big), budget_tokens=120)
+    text = render_hits(hits(big), budget_tokens=120)
 
     assert 'search_issues(query: str) -> list[dict]  # 60 more: describe(["github.search_issues"])' in text
 
@@ -78,7 +79,7 @@ def test_a_schema_too_big_for_the_budget_is_folded_and_says_how_to_see_the_rest(
 def test_every_hit_has_a_name_before_the_first_has_parameters():
     tools = [replace(ISSUES, name=f"tool_{i}", description="word " * 40) for i in range(10)]
 
-    text = render(hits(*tools), budget_tokens=200)
+    text = render_hits(hits(*tools), budget_tokens=200)
 
     assert all(tool.name in text for tool in tools)
 
@@ -90,19 +91,19 @@ def test_the_callers_signature_module_and_count_are_used():
         counted.append(text)
         return 1
 
-    writing = Writing(
+    writing = AnswerWriting(
         signature=lambda tool: f"{tool.name.upper()}() -> int",
         function=lambda tool: tool.name.upper(),
         module=lambda name: name * 2,
         count=count,
     )
 
-    assert "from servers.githubgithub import SEARCH_ISSUES" in render(hits(ISSUES), writing=writing)
+    assert "from servers.githubgithub import SEARCH_ISSUES" in render_hits(hits(ISSUES), writing=writing)
     assert counted
 
 
 def test_no_hits_give_no_text():
-    assert render([]) == ""
+    assert render_hits([]) == ""
 
 
 json_values = st.recursive(
@@ -146,20 +147,20 @@ strange_tools = st.builds(
 )
 @settings(max_examples=150, deadline=None)
 def test_no_result_is_ever_over_the_budget(tools: list[Tool], detail_level: DetailLevel, budget: int):
-    text = render(hits(*tools), detail_level=detail_level, budget_tokens=budget)
+    text = render_hits(hits(*tools), detail_level=detail_level, budget_tokens=budget)
 
-    assert Writing().count(text) <= budget
+    assert AnswerWriting().count(text) <= budget
 
 
 @given(strange_tools)
 @settings(max_examples=150, deadline=None)
 def test_a_signature_is_one_line_of_valid_python_whatever_the_definition(tool: Tool):
-    line = signature(tool)
+    line = render_compact_signature(tool)
 
     assert "\n" not in line
     assert line.isascii()
     # Two parameters whose names become the same are the typed modules' business, not a summary's.
-    names = [python_name(name) for name in _parameter_names(tool)]
+    names = [make_identifier(name) for name in _parameter_names(tool)]
     if len(names) == len(set(names)):
         ast.parse(f"def {line}: ...")
 
@@ -171,14 +172,14 @@ def _parameter_names(tool: Tool) -> list[str]:
 
 @pytest.mark.parametrize("text", ["one\nimport os", "one\rimport os", "one\u2028import os", "one\x00\u202eimport os"])
 def test_a_description_cannot_leave_its_comment(text: str):
-    shown = render(hits(replace(ISSUES, description=text)))
+    shown = render_hits(hits(replace(ISSUES, description=text)))
 
     assert "# one import os\n" in shown
 
 
 def test_a_line_is_the_first_sentence_cut_to_length():
-    assert one_line("First. Second.") == "First."
-    assert one_line("word " * 100, 20) == "word word word word…"
+    assert take_first_sentence("First. Second.") == "First."
+    assert take_first_sentence("word " * 100, 20) == "word word word word…"
 
 
 @pytest.mark.parametrize(
@@ -193,4 +194,4 @@ def test_a_line_is_the_first_sentence_cut_to_length():
     ],
 )
 def test_types_are_short_and_honest(schema: dict[str, object], text: str):
-    assert type_text(schema) == text
+    assert render_schema_type(schema) == text

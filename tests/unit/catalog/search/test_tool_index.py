@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gristmill.catalog.search.tool_index import Index
+from gristmill.catalog.search.tool_index import ToolIndex
 from gristmill.errors import NotFound
 from gristmill.model import Tool
 
@@ -24,7 +24,7 @@ TOOLS = (
     tool("weather", "forecast", "Weather for the next days.", city="name of the city"),
     tool("必应", "bing_search", "使用必应搜索指定的关键词"),
 )
-INDEX = Index.build(TOOLS)
+INDEX = ToolIndex.build(TOOLS)
 
 
 def names(query: str, limit: int = 3, server: str | None = None) -> list[str]:
@@ -49,7 +49,7 @@ def test_the_tool_that_is_meant_comes_first(query: str, found: str):
 
 
 def test_the_only_tool_there_is_is_found_by_its_words_and_not_by_others():
-    alone = Index.build(TOOLS[:1])
+    alone = ToolIndex.build(TOOLS[:1])
     assert [hit.tool.name for hit in alone.search("search issues", 3)] == ["search_issues"]
     assert not alone.search("weather tomorrow", 3)
 
@@ -78,7 +78,7 @@ def test_a_question_without_words_finds_nothing_or_something_but_never_fails(que
 
 
 def test_an_empty_catalogue_finds_nothing():
-    assert Index.build([]).search("anything", 5) == []
+    assert ToolIndex.build([]).search("anything", 5) == []
 
 
 def test_a_huge_question_is_read_only_so_far():
@@ -94,7 +94,7 @@ def test_asking_for_nothing_gives_nothing(limit: int):
 def test_equal_tools_keep_the_order_of_the_catalogue():
     twins = [tool("net", "ping", "Ping.") for _ in range(20)]
 
-    hits = Index.build([*twins, tool("z", "other", "Something else.")]).search("ping", 5)
+    hits = ToolIndex.build([*twins, tool("z", "other", "Something else.")]).search("ping", 5)
 
     assert [id(hit.tool) for hit in hits] == [id(twin) for twin in twins[:5]]
 
@@ -112,19 +112,19 @@ def test_equal_tools_keep_the_order_of_the_catalogue():
 def test_a_malformed_schema_is_indexed_without_its_parameters(schema: dict[str, object]):
     odd = Tool(server="odd", name="strange_thing", description="Strange.", input_schema=schema)
 
-    assert Index.build([odd, *TOOLS]).search("strange thing", 1)[0].tool is odd
+    assert ToolIndex.build([odd, *TOOLS]).search("strange thing", 1)[0].tool is odd
 
 
 @given(st.text(max_size=200))
 @settings(max_examples=100, deadline=None)
 def test_any_question_gives_the_same_answer_twice(query: str):
-    assert INDEX.search(query, 5) == Index.build(TOOLS).search(query, 5)
+    assert INDEX.search(query, 5) == ToolIndex.build(TOOLS).search(query, 5)
 
 
 def test_a_saved_index_ranks_exactly_like_a_fresh_one(tmp_path: Path):
     INDEX.save(tmp_path / "deep" / "index.bin")
 
-    loaded = Index.load(tmp_path / "deep" / "index.bin", TOOLS)
+    loaded = ToolIndex.load(tmp_path / "deep" / "index.bin", TOOLS)
 
     assert loaded is not None
     for query in ("search issues", "rain", "搜索", "mail", ""):
@@ -136,8 +136,8 @@ def test_a_saved_index_is_not_used_for_other_definitions(tmp_path: Path):
     INDEX.save(path)
     changed = (tool("github", "search_issues", "Now something else."), *TOOLS[1:])
 
-    assert Index.load(path, changed) is None
-    assert Index.load(path, TOOLS[::-1]) is None
+    assert ToolIndex.load(path, changed) is None
+    assert ToolIndex.load(path, TOOLS[::-1]) is None
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 torn", b"\x80\x04\x95pickle"])
@@ -145,14 +145,14 @@ def test_a_torn_or_foreign_file_means_building_anew(tmp_path: Path, content: byt
     path = tmp_path / "index.bin"
     path.write_bytes(content)
 
-    assert Index.load(path, TOOLS) is None
-    assert Index.load(tmp_path / "missing.bin", TOOLS) is None
+    assert ToolIndex.load(path, TOOLS) is None
+    assert ToolIndex.load(tmp_path / "missing.bin", TOOLS) is None
 
 
 def test_an_empty_catalogue_is_saved_and_loaded(tmp_path: Path):
-    Index.build([]).save(tmp_path / "index.bin")
+    ToolIndex.build([]).save(tmp_path / "index.bin")
 
-    loaded = Index.load(tmp_path / "index.bin", [])
+    loaded = ToolIndex.load(tmp_path / "index.bin", [])
 
     assert loaded is not None
     assert loaded.search("x") == []

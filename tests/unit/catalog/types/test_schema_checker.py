@@ -1,8 +1,8 @@
 import pytest
 
-from gristmill.catalog.types.schema_checker import Checker, compile_schema
-from gristmill.catalog.types.schema_cost import depth_allowed
-from gristmill.catalog.types.schema_problems import Problem
+from gristmill.catalog.types.schema_checker import SchemaChecker, compile_schema
+from gristmill.catalog.types.schema_cost import find_allowed_depth
+from gristmill.catalog.types.schema_problems import SchemaProblem
 from gristmill.model import Json, Tool
 
 SCHEMA: dict[str, Json] = {
@@ -20,8 +20,8 @@ SCHEMA: dict[str, Json] = {
 }
 
 
-def problems(arguments: dict[str, Json], schema: dict[str, Json] = SCHEMA) -> list[Problem]:
-    return list(Checker().arguments(Tool(server="s", name="t", input_schema=schema), arguments))
+def problems(arguments: dict[str, Json], schema: dict[str, Json] = SCHEMA) -> list[SchemaProblem]:
+    return list(SchemaChecker().check_arguments(Tool(server="s", name="t", input_schema=schema), arguments))
 
 
 @pytest.mark.parametrize(
@@ -78,8 +78,8 @@ def test_a_huge_value_is_shown_short() -> None:
 @pytest.mark.requirement("T36")
 def test_a_bad_schema_is_reported_and_never_raises(schema: dict[str, Json], note: str) -> None:
     tool = Tool(server="s", name="t", input_schema=schema, output_schema=schema)
-    checker = Checker()
-    assert checker.arguments(tool, {"a": 1}) == checker.result(tool, {"a": 1}) == ()
+    checker = SchemaChecker()
+    assert checker.check_arguments(tool, {"a": 1}) == checker.check_result(tool, {"a": 1}) == ()
     assert [note in each for each in checker.notes(tool)] == [True, True]
 
 
@@ -113,7 +113,7 @@ def test_recursion_by_two_ways_multiplies_and_a_tree_does_not() -> None:
     both: dict[str, Json] = {"anyOf": [{"items": {"$ref": "#"}}, {"items": {"$ref": "#"}, "minItems": 1}]}
     tree: dict[str, Json] = {"properties": {"left": {"$ref": "#"}, "right": {"$ref": "#"}}}
     hidden: dict[str, Json] = {"$defs": {"x": {"$anchor": "here"}}, "properties": {"a": {"$ref": "#here"}}}
-    assert [depth_allowed(both), depth_allowed(tree), depth_allowed(hidden)] == [0, 200, 0]
+    assert [find_allowed_depth(both), find_allowed_depth(tree), find_allowed_depth(hidden)] == [0, 200, 0]
 
 
 def test_schemas_out_of_bounds_are_not_compiled() -> None:
@@ -126,7 +126,7 @@ def test_schemas_out_of_bounds_are_not_compiled() -> None:
 @pytest.mark.parametrize("value", [object(), {1: 2}, b"x"], ids=["object", "key", "bytes"])
 def test_what_is_no_json_is_a_problem_and_not_an_exception(value: Json) -> None:
     tool = Tool(server="s", name="t", output_schema={"properties": {"a": {"type": "integer"}}, "type": "object"})
-    assert len(Checker().result(tool, {"a": value})) == 1
+    assert len(SchemaChecker().check_result(tool, {"a": value})) == 1
 
 
 def test_a_value_nested_without_end_is_a_problem_and_not_a_crash() -> None:
@@ -138,7 +138,7 @@ def test_a_value_nested_without_end_is_a_problem_and_not_a_crash() -> None:
         name="t",
         output_schema={"$ref": "#/$defs/n", "$defs": {"n": {"type": "array", "items": {"$ref": "#/$defs/n"}}}},
     )
-    assert len(Checker().result(tool, deep)) == 1
+    assert len(SchemaChecker().check_result(tool, deep)) == 1
 
 
 @pytest.mark.parametrize("schema", [{"items": {"type": "array"}}, {"uniqueItems": True}, {"enum": [[[1]]]}], ids=str)
@@ -146,25 +146,25 @@ def test_a_schema_that_is_not_recursive_is_safe_at_any_depth(schema: dict[str, J
     deep: Json = 1
     for _ in range(100_000):
         deep = [deep]
-    assert len(Checker().result(Tool(server="s", name="t", output_schema=schema), deep)) in (0, 1)
+    assert len(SchemaChecker().check_result(Tool(server="s", name="t", output_schema=schema), deep)) in (0, 1)
 
 
 def test_the_depth_allowed_shrinks_with_the_length_of_a_recursion() -> None:
     hops: dict[str, Json] = {f"h{hop}": {"allOf": [{"$ref": f"#/$defs/h{hop + 1}"}]} for hop in range(100)}
     hops["h100"] = {"items": {"$ref": "#/$defs/h0"}}
-    assert 0 < depth_allowed({"$ref": "#/$defs/h0", "$defs": hops}) < 50
+    assert 0 < find_allowed_depth({"$ref": "#/$defs/h0", "$defs": hops}) < 50
 
 
 def test_a_result_is_checked_whole_and_the_first_problem_reported() -> None:
     rows = {"type": "array", "items": {"type": "object", "properties": {"id": {"type": "integer"}}}}
     tool = Tool(server="s", name="t", output_schema=rows)
     good: list[Json] = [{"id": number, "name": "x"} for number in range(10_000)]
-    assert Checker().result(tool, good) == ()
-    assert [each.field for each in Checker().result(tool, [*good, {"id": "x"}, {"id": "y"}])] == ["[10000].id"]
-    assert Checker().result(Tool(server="s", name="t"), "anything") == ()
+    assert SchemaChecker().check_result(tool, good) == ()
+    assert [each.field for each in SchemaChecker().check_result(tool, [*good, {"id": "x"}, {"id": "y"}])] == ["[10000].id"]
+    assert SchemaChecker().check_result(Tool(server="s", name="t"), "anything") == ()
 
 
 def test_a_changed_definition_is_compiled_anew() -> None:
-    checker = Checker()
-    assert checker.arguments(Tool(server="s", name="t", input_schema={"required": ["a"]}), {}) != ()
-    assert checker.arguments(Tool(server="s", name="t", input_schema={}), {}) == ()
+    checker = SchemaChecker()
+    assert checker.check_arguments(Tool(server="s", name="t", input_schema={"required": ["a"]}), {}) != ()
+    assert checker.check_arguments(Tool(server="s", name="t", input_schema={}), {}) == ()

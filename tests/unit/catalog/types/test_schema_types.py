@@ -5,16 +5,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gristmill.catalog.modules.python_annotations import annotation, record_classes
+from gristmill.catalog.modules.python_annotations import build_annotation, build_record_classes
 from gristmill.catalog.types.schema_types import MAX_RECORDS, describe_schema, read_schema
-from gristmill.catalog.types.type_tree import ANY, ListOf, Named
+from gristmill.catalog.types.type_tree import ANY, ListOf, NamedType
 from gristmill.model import Json
 
 
 def written(schema: Json) -> str:
     typed = read_schema(schema, name="Thing")
-    lines = [ast.unparse(ast.fix_missing_locations(node)) for node in record_classes(typed.records)]
-    return "\n".join([*lines, ast.unparse(annotation(typed.type))])
+    lines = [ast.unparse(ast.fix_missing_locations(node)) for node in build_record_classes(typed.records)]
+    return "\n".join([*lines, ast.unparse(build_annotation(typed.type))])
 
 
 @pytest.mark.parametrize(
@@ -84,8 +84,8 @@ def test_keys_that_a_class_body_would_rewrite_use_the_call_form_too() -> None:
 def test_a_recursive_schema_refers_to_its_own_record() -> None:
     node = {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}}}
     typed = read_schema({"$ref": "#/$defs/node", "$defs": {"node": node}}, name="Thing")
-    assert typed.type == Named("Node")
-    assert [field.type for field in typed.records[0].fields] == [Named("Node")]
+    assert typed.type == NamedType("Node")
+    assert [field.type for field in typed.records[0].fields] == [NamedType("Node")]
 
 
 def test_all_of_merges_objects_through_references() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gristmill.guard.mask.detector import DEFAULT_KINDS, Detector, Findings
+from gristmill.guard.mask.detector import DEFAULT_KINDS, DetectionTargets, Detector
 
 DETECTOR = Detector()
 
@@ -144,45 +144,45 @@ def test_neighbours_are_found_each_for_itself() -> None:
 
 def test_addresses_of_machines_are_found_only_when_asked_for() -> None:
     text = "from 192.168.1.10 and 2001:db8::1 at 12:30:11, version 1.2.3"
-    with_ip = Detector(Findings(kinds=DEFAULT_KINDS | {"ip"}))
+    with_ip = Detector(DetectionTargets(kinds=DEFAULT_KINDS | {"ip"}))
     assert (found(text), found(text, with_ip)) == ([], [("IP", "192.168.1.10"), ("IP", "2001:db8::1")])
 
 
 @pytest.mark.parametrize("kind", sorted(DEFAULT_KINDS))
 def test_a_kind_that_is_off_is_not_found(kind: str) -> None:
-    detector = Detector(Findings(kinds=DEFAULT_KINDS - {kind}))
+    detector = Detector(DetectionTargets(kinds=DEFAULT_KINDS - {kind}))
     text = "ann@example.com, +49 30 901820, 4111111111111111, DE89370400440532013000, 078-05-1120, " + TOKENS[0]
     assert {name.lower() for name, _ in found(text)} - {name.lower() for name, _ in found(text, detector)} == {kind}
 
 
 def test_names_are_found_as_whole_words_as_written_and_in_capitals() -> None:
-    detector = Detector(Findings(names=("Ann Smith", "Mark")))
+    detector = Detector(DetectionTargets(names=("Ann Smith", "Mark")))
     assert found("Ann Smith, ANN SMITH, Mark's, Marked, mark, xMark", detector) == [
         ("NAME", "Ann Smith"), ("NAME", "ANN SMITH"), ("NAME", "Mark"),
     ]  # fmt: skip
 
 
 def test_patterns_match_within_lines() -> None:
-    detector = Detector(Findings(patterns={"employee": r"EMP-\d{6}", "note": r"^note: .*$"}))
+    detector = Detector(DetectionTargets(patterns={"employee": r"EMP-\d{6}", "note": r"^note: .*$"}))
     assert found("EMP-123456 x\nnote: for Ann\nrest", detector) == [("EMPLOYEE", "EMP-123456"), ("NOTE", "note: for Ann")]
 
 
 def test_a_pattern_is_found_across_the_pieces_of_a_long_line() -> None:
-    detector = Detector(Findings(patterns={"employee": r"EMP-\d{6}"}))
+    detector = Detector(DetectionTargets(patterns={"employee": r"EMP-\d{6}"}))
     text = "".join(f"{'.' * gap}EMP-{gap:06}" for gap in range(300))
     assert [value for _, value in found(text, detector)] == [f"EMP-{gap:06}" for gap in range(300)]
 
 
 def test_what_is_allowed_is_left_alone() -> None:
-    detector = Detector(Findings(allow=("*@example.com", "+49 30 901820")))
+    detector = Detector(DetectionTargets(allow=("*@example.com", "+49 30 901820")))
     assert found("ann@example.com, ann@example.org, +49 30 901820", detector) == [("EMAIL", "ann@example.org")]
 
 
 def test_a_credential_of_the_gateway_is_found_in_any_text_and_wins_over_every_kind() -> None:
-    detector = Detector(Findings(literals=frozenset({'p"ss/w0rd', "abc"}), allow=("*",)))
+    detector = Detector(DetectionTargets(literals=frozenset({'p"ss/w0rd', "abc"}), allow=("*",)))
     text = 'x-p"ss/w0rd-y p%22ss%2Fw0rd p\\"ss/w0rd abc'
     assert [value for _, value in found(text, detector)] == ['p"ss/w0rd', "p%22ss%2Fw0rd", 'p\\"ss/w0rd']
-    inside = Detector(Findings(literals=frozenset({"w0rdw0rd"})))
+    inside = Detector(DetectionTargets(literals=frozenset({"w0rdw0rd"})))
     assert found("https://u:my-w0rdw0rd@host", inside) == [("CREDENTIAL", "my-w0rdw0rd")]
 
 

@@ -9,7 +9,7 @@ from gristmill.errors import ToolFailed
 from gristmill.guard.mask.detector import Detector
 from gristmill.guard.mask.mask_layer import MaskLayer
 from gristmill.guard.mask.redactor import Redactor
-from gristmill.guard.mask.vault import Vault
+from gristmill.guard.mask.vault import MaskVault
 from gristmill.model import Json, ToolCall, ToolResult
 
 MAIL = "ann@example.com"
@@ -30,7 +30,7 @@ class Server:
 
 
 def session(mode: Literal["output", "full"] = "full", *, reveal: bool = True) -> tuple[Redactor, MaskLayer]:
-    redactor = Redactor(Vault(b"k" * 32), Detector())
+    redactor = Redactor(MaskVault(b"k" * 32), Detector())
     return redactor, MaskLayer(redactor, mode=mode, reveal=lambda call: reveal)
 
 

@@ -4,16 +4,16 @@ import pytest
 
 from gristmill.events import CallProgressed, CallStarted, Event, OutputWritten
 from gristmill.guard.mask.detector import Detector
-from gristmill.guard.mask.masked_events import LINE, MaskedEmit
+from gristmill.guard.mask.masked_events import MOST_HELD_CHARACTERS, MaskedEmit
 from gristmill.guard.mask.redactor import Redactor
-from gristmill.guard.mask.vault import Vault
+from gristmill.guard.mask.vault import MaskVault
 
 MAIL = "ann@example.org"
 
 
 def heard(*pieces: str) -> list[str]:
     events: list[Event] = []
-    emit = MaskedEmit(events.append, Redactor(Vault(b"k" * 32), Detector()))
+    emit = MaskedEmit(events.append, Redactor(MaskVault(b"k" * 32), Detector()))
     for piece in pieces:
         emit(OutputWritten(execution="e", text=piece))
     emit.flush()
@@ -33,14 +33,14 @@ def test_whole_lines_are_heard_at_once_and_the_rest_at_the_end() -> None:
 
 
 def test_a_line_without_end_is_not_held_for_ever() -> None:
-    pieces = heard("x" * LINE + f" {MAIL[:5]}", MAIL[5:])
-    assert pieces[0] == "x" * LINE + " "
+    pieces = heard("x" * MOST_HELD_CHARACTERS + f" {MAIL[:5]}", MAIL[5:])
+    assert pieces[0] == "x" * MOST_HELD_CHARACTERS + " "
     assert "example" not in pieces[1]
 
 
 def test_what_a_server_says_about_its_progress_is_masked_and_other_events_pass() -> None:
     events: list[Event] = []
-    emit = MaskedEmit(events.append, Redactor(Vault(b"k" * 32), Detector()))
+    emit = MaskedEmit(events.append, Redactor(MaskVault(b"k" * 32), Detector()))
     started = CallStarted(execution="e", call=1, tool="t.u")
     emit(started)
     emit(CallProgressed(execution="e", call=1, tool="t.u", progress=1, message=f"wrote to {MAIL}"))

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 import pytest
 
 from gristmill.guard.mask.detector import Detector
-from gristmill.guard.mask.pause_gc import no_collection
+from gristmill.guard.mask.pause_gc import pause_collection
 from gristmill.guard.mask.redactor import Redactor
-from gristmill.guard.mask.vault import Vault
+from gristmill.guard.mask.vault import MaskVault
 from gristmill.model import Json
 
 
@@ -26,14 +26,14 @@ def collector(*, on: bool) -> Generator[None]:
 @pytest.mark.parametrize("on", [True, False])
 def test_it_is_off_within_and_afterwards_as_it_was(on: bool) -> None:
     with collector(on=on):
-        with no_collection():
+        with pause_collection():
             within = gc.isenabled()
         assert (within, gc.isenabled()) == (False, on)
 
 
 def test_it_is_on_again_after_a_failure() -> None:
     with collector(on=True):
-        with pytest.raises(ValueError, match="no"), no_collection():
+        with pytest.raises(ValueError, match="no"), pause_collection():
             raise ValueError("no")
         assert gc.isenabled()
 
@@ -46,7 +46,7 @@ def states_while_masking(value: Json) -> set[bool]:
         seen.add(gc.isenabled())
 
     with collector(on=True):
-        Redactor(Vault(b"k" * 32, on_new=note), Detector()).mask(value)
+        Redactor(MaskVault(b"k" * 32, on_new=note), Detector()).mask(value)
         assert gc.isenabled()
     return seen
 

@@ -2,6 +2,7 @@
 
 import html
 import json
+import math
 import re
 from collections.abc import Callable
 from typing import cast
@@ -11,19 +12,19 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gristmill.guard.mask.detector import Detector, Findings
-from gristmill.guard.mask.placeholders import PLACEHOLDER, placeholders_in
+from gristmill.guard.mask.detector import DetectionTargets, Detector
+from gristmill.guard.mask.placeholders import PLACEHOLDER, find_placeholders
 from gristmill.guard.mask.redactor import Redactor
-from gristmill.guard.mask.vault import Vault
+from gristmill.guard.mask.vault import MaskVault
 from gristmill.model import Json
 
 KEY = b"a key of thirty-two bytes, no less"
-DETECTOR = Detector(Findings(names=("Ann Smith",), patterns={"employee": r"EMP-\d{6}", "any": r"x{3}[^y]*y"}))
+DETECTOR = Detector(DetectionTargets(names=("Ann Smith",), patterns={"employee": r"EMP-\d{6}", "any": r"x{3}[^y]*y"}))
 FORM = re.compile(r"<[A-Z][A-Z0-9_]*_[a-z]{10}>")
 
 
 def redactor(key: bytes = KEY, detector: Detector = DETECTOR) -> Redactor:
-    return Redactor(Vault(key), detector)
+    return Redactor(MaskVault(key), detector)
 
 
 def test_the_shape_of_a_value_stays_and_its_personal_parts_go() -> None:
@@ -75,10 +76,10 @@ def test_masks_survive_a_restart_with_the_entries_that_were_kept() -> None:
         kept[mask] = value
         kinds.append(kind)
 
-    first = Redactor(Vault(KEY, on_new=keep), DETECTOR)
+    first = Redactor(MaskVault(KEY, on_new=keep), DETECTOR)
     masked = first.mask(["ann@example.com", "ann@example.com", "+49 30 901820"])
     told: list[str] = []
-    second = Redactor(Vault(KEY, kept, lambda mask, value, kind: told.append(mask)), DETECTOR)
+    second = Redactor(MaskVault(KEY, kept, lambda mask, value, kind: told.append(mask)), DETECTOR)
     assert (second.unmask(masked), second.mask_text("ann@example.com")) == (
         ["ann@example.com", "ann@example.com", "+49 30 901820"],
         masked[0],
@@ -94,7 +95,7 @@ def test_what_looks_like_a_mask_but_is_none_is_left_as_it_is() -> None:
 
 
 def test_personal_data_inside_of_what_looks_like_a_mask_is_masked() -> None:
-    ours = Redactor(Vault(KEY), Detector(Findings(patterns={"code": "abcde"})))
+    ours = Redactor(MaskVault(KEY), Detector(DetectionTargets(patterns={"code": "abcde"})))
     ours.mask_text("ann@example.com")
     assert "abcde" not in ours.mask_text("<EMAIL_abcdefghij>")
 
@@ -119,10 +120,33 @@ def test_what_code_does_to_a_mask_is_done_to_the_value(change: Callable[[str], s
 
 
 def test_a_mask_quoted_by_a_strict_json_writer_is_restored_as_json() -> None:
-    ours = Redactor(Vault(KEY), Detector(Findings(patterns={"quoted": '"[a-z]+"'})))
+    ours = Redactor(MaskVault(KEY), Detector(DetectionTargets(patterns={"quoted": '"[a-z]+"'})))
     mask = ours.mask_text('"word"')
     text = json.dumps([mask]).replace("<", "\\u003c").replace(">", "\\u003e")
     assert json.loads(cast("str", ours.unmask(text))) == ['"word"']
+
+
+@pytest.mark.parametrize("count", [1, 40])
+def test_a_card_is_found_as_a_float_in_a_value_and_in_a_text(count: int) -> None:
+    ours = redactor()
+    rows: list[Json] = [
+        {"paid": 4111111111111111.0, "phone": 4930901820.0, "sum": 10.5, "rest": None, "no": 4930901820.0}
+    ] * count
+    rows[0] = rows[0] | {"rest": 378282246310005.0}
+    masked = ours.mask(rows)
+    assert {row["paid"] for row in masked} == {ours.mask(4111111111111111)}
+    assert (masked[0]["rest"], masked[-1]["phone"][:14]) == (ours.mask(378282246310005), "<PHONE_NUMBER_")
+    assert (masked[-1]["sum"], masked[-1]["no"], ours.unmask(masked)) == (10.5, 4930901820.0, rows)
+    odd: Json = {"phone": [math.inf, math.nan, 4.5, 1e300], "card": [math.inf, math.nan, 4.5e15, 4111111111111111.5]}
+    assert ours.mask(odd) is odd
+    texts = (
+        "4111111111111111.0",
+        "4111-1111-1111-1111.00.",
+        "4111111111111111.0.1",
+        "4111111111111111.05",
+        "4111111111111111.50",
+    )
+    assert [FORM.sub("#", ours.mask_text(text)) for text in texts] == ["#.0", "#.00.", *texts[2:]]
 
 
 def test_numbers_become_masks_and_numbers_again() -> None:
@@ -169,38 +193,38 @@ def test_other_fields_and_empty_ones_are_left_alone(name: str, value: Json) -> N
 
 def test_a_credential_of_the_gateway_never_comes_back() -> None:
     kept: list[str] = []
-    vault = Vault(KEY, on_new=lambda mask, value, kind: kept.append(value))
-    ours = Redactor(vault, Detector(Findings(literals=frozenset({"gateway-s3cret"}))))
+    vault = MaskVault(KEY, on_new=lambda mask, value, kind: kept.append(value))
+    ours = Redactor(vault, Detector(DetectionTargets(literals=frozenset({"gateway-s3cret"}))))
     masked = ours.mask({"token": "gateway-s3cret", "text": "password=gateway-s3cret!"})
     assert "s3cret" not in str(masked)
     assert (ours.unmask(masked), ours.mask(masked), kept) == (masked, masked, [])
 
 
 def test_a_full_vault_still_masks_but_does_not_give_back() -> None:
-    ours = Redactor(Vault(KEY, most=1), DETECTOR)
+    ours = Redactor(MaskVault(KEY, most=1), DETECTOR)
     masked = ours.mask(["ann@example.com", "bob@example.com"])
     assert (ours.unmask(masked)[0], ours.unmask(masked)[1], "bob" in str(masked)) == ("ann@example.com", masked[1], False)
 
 
 def test_two_values_never_share_a_mask() -> None:
-    vault = Vault(KEY)
+    vault = MaskVault(KEY)
     first = vault.placeholder("EMAIL", "ann@example.com")
     # As if the hashes of two values were the same: the entry is taken by another value.
-    crowded = Vault(KEY, {first: "somebody@example.com"})
+    crowded = MaskVault(KEY, {first: "somebody@example.com"})
     second = crowded.placeholder("EMAIL", "ann@example.com")
     ours = Redactor(crowded, DETECTOR)
     assert (second != first, ours.unmask([first, second])) == (True, ["somebody@example.com", "ann@example.com"])
 
 
 def test_a_pattern_that_reaches_across_a_mask_is_masked_on_both_sides_of_it() -> None:
-    ours = redactor(detector=Detector(Findings(patterns={"note": "id:[^@]{1,40};"})))
+    ours = redactor(detector=Detector(DetectionTargets(patterns={"note": "id:[^@]{1,40};"})))
     alone, among = ours.mask_text("id: ann@example.com;"), ours.mask(["id: ann@example.com;", *map(str, range(20))])
     assert (FORM.sub("", alone), among[0], ours.unmask(alone)) == ("", alone, "id: ann@example.com;")
 
 
 def test_a_short_key_is_refused() -> None:
     with pytest.raises(ValueError, match="16 bytes"):
-        Vault(b"short").placeholder("EMAIL", "ada@example.org")
+        MaskVault(b"short").placeholder("EMAIL", "ada@example.org")
 
 
 def test_what_was_masked_is_counted_by_kind() -> None:
@@ -229,7 +253,27 @@ PERSONAL = (
     "password=hunter2", "postgres://u:p4ssw0rd@h", "Ann Smith", "EMP-123456", "xxx zy", "Bearer 0123456789abcdef0",
 )  # fmt: skip
 GLUE = st.text(alphabet=" ,;:<>@+-_.()/='\"\\\n\0\ud800éx0123456789aA|&%$", max_size=6)
-TEXTS = st.lists(st.one_of(st.sampled_from(PERSONAL), GLUE), max_size=8).map("".join)
+FORMS = (
+    "\\n",
+    "\\t",
+    "\\u0040",
+    "\\u0034",
+    "\\\\u002b",
+    "%40",
+    "%2B",
+    "%2540",
+    "%31",
+    "&#64;",
+    "&#49;",
+    "&lt;",
+    "\u200b",
+    "\uff20",
+    "\uff14",
+    "\u2013",
+    "\u00a0",
+)
+"""Characters in other forms, which can join or part what is beside them."""
+TEXTS = st.lists(st.one_of(st.sampled_from(PERSONAL), GLUE, st.sampled_from(FORMS)), max_size=8).map("".join)
 NAMES = st.one_of(TEXTS, st.sampled_from(("password", "phone", "token", "cards", "note")))
 VALUES = st.recursive(
     st.one_of(
@@ -250,6 +294,7 @@ VALUES = st.recursive(
 @given(VALUES)
 @example(["+4930901820,ann@example.com", "<ann@example.com>", "ann@example.com@example.com"])
 @example({"token": "ann@example.com:0123456789abcdef"})
+@example(["0078-05-1120", *(f"+49 30 {number}" for number in range(901820, 901829))])
 def test_every_value_comes_back_as_it_was_and_is_masked_once_and_for_all(value: Json) -> None:
     ours = redactor()
     masked = ours.mask(value)
@@ -277,6 +322,7 @@ PARTS = st.sampled_from(
     [
         "ann@example.com", "bob@example.org", "+49 30 901820", "4111 1111 1111 1111", "4111111111111111", "-----BEGIN PRIVATE KEY-----", "\nMIIE",
         "password=hunter22", "\0", "\n", "\n\0\n", " ", "(", "1", "x", "/", "<EMAIL_abcdefghij>", "é", "Ann Smith", "@", "sk-", "DE89370400440532013000",
+        *FORMS,
     ]
 )  # fmt: skip
 
@@ -287,7 +333,7 @@ PARTS = st.sampled_from(
 @example(["x\n\0\ny ann@example.com", "-----BEGIN PRIVATE KEY-----"])
 @example(["(ann@example.com4111111111111111", "1ann@example.com"])
 def test_strings_of_one_value_are_masked_as_each_alone(texts: list[str]) -> None:
-    detector = Detector(Findings(names=("Ann Smith",)))
+    detector = Detector(DetectionTargets(names=("Ann Smith",)))
     together, alone = redactor(detector=detector), redactor(detector=detector)
     assert together.mask(texts) == [alone.mask_text(text) for text in texts]
     assert together.count.keys() == alone.count.keys()
@@ -313,4 +359,4 @@ CORES = st.lists(
 @example("<A_abcdefghij><B_abcdefghij>%3CEMAIL_ABCDEFGHIJ%3E")
 @example("<" + "A" * 41 + "_abcdefghij>" + "<" + "A" * 42 + "_abcdefghij>")
 def test_placeholders_are_found_by_their_ends_as_by_the_whole_pattern(text: str) -> None:
-    assert [match.span() for match in placeholders_in(text)] == [match.span() for match in PLACEHOLDER.finditer(text)]
+    assert [match.span() for match in find_placeholders(text)] == [match.span() for match in PLACEHOLDER.finditer(text)]

@@ -1,10 +1,12 @@
 """A decision covers the exact calls of its plan, for whoever asked, until it expires, and is made once."""
 
+import json
+
 import pytest
 
-from gristmill.errors import NotFound, Refused
-from gristmill.guard.policy.approvals import Approvals
-from gristmill.model import Plan, PlannedCall
+from gristmill.errors import NotFound, Refused, StoreUnavailable
+from gristmill.guard.policy.approvals import PLAN_FORMAT, Approvals
+from gristmill.model import Identity, Plan, PlannedCall
 from tests.unit.guard.conftest import Clock
 
 pytestmark = pytest.mark.anyio
@@ -15,11 +17,15 @@ CALLS = tuple(
 
 
 async def _ask(approvals: Approvals, root: str = "e1") -> Plan:
-    return await approvals.open(CALLS, root=root, execution=root, session="s", caller="ann", seconds=60)
+    return await approvals.submit_plan(CALLS, root=root, execution=root, session="s", identity=Identity(caller="ann"), seconds=60)
 
 
 async def _allowed(approvals: Approvals, *, session: str | None = "s", caller: str = "ann") -> list[int]:
-    return [grant.call.number for grant in await approvals.grants("e1", session=session, caller=caller) if grant.allowed]
+    return [
+        grant.call.number
+        for grant in await approvals.grants("e1", session=session, identity=Identity(caller=caller))
+        if grant.allowed
+    ]
 
 
 async def test_a_plan_waits_in_the_inbox_with_its_calls(approvals: Approvals) -> None:
@@ -34,7 +40,7 @@ async def test_all_some_or_none_are_allowed(approvals: Approvals, approve: list[
     plan = await _ask(approvals)
     await approvals.decide(plan.id, approve, by="bob")
     assert await _allowed(approvals) == allowed
-    assert len(await approvals.grants("e1", session="s", caller="ann")) == 3, "a no is a decision too"
+    assert len(await approvals.grants("e1", session="s", identity=Identity(caller="ann"))) == 3, "a no is a decision too"
     assert await approvals.list() == ()
 
 
@@ -104,19 +110,23 @@ async def test_whoever_asks_cannot_decide(approvals: Approvals) -> None:
 
 
 async def test_the_one_user_of_a_local_gateway_asks_and_decides(approvals: Approvals) -> None:
-    plan = await approvals.open(CALLS, root="e1", execution="e1", session=None, caller="local", seconds=60)
+    plan = await approvals.submit_plan(
+        CALLS, root="e1", execution="e1", session=None, identity=Identity(caller="local"), seconds=60
+    )
     assert (await approvals.decide(plan.id, "all", by="local")).standing == "approved"
 
 
 async def test_a_tenant_neither_sees_nor_decides_what_another_asks(approvals: Approvals) -> None:
-    plan = await approvals.open(CALLS, root="e1", execution="e1", session="s", caller="ann", tenant="a", seconds=60)
+    plan = await approvals.submit_plan(
+        CALLS, root="e1", execution="e1", session="s", identity=Identity(tenant="a", caller="ann"), seconds=60
+    )
     assert [await approvals.list(tenant="b"), len(await approvals.list(tenant="a"))] == [(), 1]
     for attempt in (approvals.get(plan.id, tenant="b"), approvals.decide(plan.id, "all", by="bob", tenant="b")):
         with pytest.raises(NotFound):
             await attempt
     await approvals.decide(plan.id, "all", by="boss", tenant="a")
-    assert await approvals.grants("e1", session="s", caller="ann", tenant="b") == ()
-    assert len(await approvals.grants("e1", session="s", caller="ann", tenant="a")) == 3
+    assert await approvals.grants("e1", session="s", identity=Identity(tenant="b", caller="ann")) == ()
+    assert len(await approvals.grants("e1", session="s", identity=Identity(tenant="a", caller="ann"))) == 3
 
 
 async def test_the_latest_decision_comes_first_even_when_the_clock_is_set_back(approvals: Approvals, clock: Clock) -> None:
@@ -125,5 +135,17 @@ async def test_the_latest_decision_comes_first_even_when_the_clock_is_set_back(a
     clock.now -= 500
     second = await _ask(approvals)
     await approvals.decide(second.id, "none", by="boss")
-    found = await approvals.grants("e1", session="s", caller="ann")
+    found = await approvals.grants("e1", session="s", identity=Identity(caller="ann"))
     assert [grant.approval for grant in found] == [second.id] * 3 + [first.id] * 3
+
+
+async def test_a_plan_of_the_first_release_is_read_and_one_of_a_later_format_is_refused(approvals: Approvals) -> None:
+    plan, store = await _ask(approvals), approvals._store  # pyright: ignore[reportPrivateUsage]
+    ((text,),) = await store.read("SELECT plan FROM approvals")
+    stored = json.loads(str(text))
+    assert stored.pop("format") == PLAN_FORMAT
+    await store.write(("UPDATE approvals SET plan = ?", (json.dumps(stored),)))
+    assert (await approvals.get(plan.id)).plan == plan
+    await store.write(("UPDATE approvals SET plan = ?", (json.dumps({**stored, "format": PLAN_FORMAT + 1}),)))
+    with pytest.raises(StoreUnavailable, match="use the version that wrote it"):
+        await approvals.get(plan.id)

@@ -61,6 +61,8 @@ UNKNOWN: list[tuple[str, dict[str, Any]]] = [
     ("len(x) < 3", {"x": 5}),
     ('all(to) endswith "@x"', {"to": "a@x"}),
     ("items[9] == 1", {"items": [1]}),
+    ("a like b", {"a": "x", "b": "x" + "*" * 1_000}),
+    ('a like "x*"', {"a": "x" * 100_001}),
 ]
 
 

@@ -1,17 +1,19 @@
 """What came from one server does not reach another that a rule forbids."""
 
+import json
 from typing import Any
 from urllib.parse import quote
 
 import anyio
 import pytest
 
-from gristmill.errors import CallRefused
+from gristmill.config.sections.flows_section import FlowRule
+from gristmill.errors import CallRefused, ToolFailed
 from gristmill.guard.mask.detector import Detector
 from gristmill.guard.mask.redactor import Redactor
-from gristmill.guard.mask.vault import Vault
-from gristmill.guard.policy.flow_labels import Labels
-from gristmill.guard.policy.flow_rules import MOST_CHARACTERS, FlowLayer, FlowRule, Flows
+from gristmill.guard.mask.vault import MaskVault
+from gristmill.guard.policy.flow_labels import FlowLabels
+from gristmill.guard.policy.flow_rules import MOST_CHARACTERS, FlowLayer, FlowRules
 from gristmill.model import Json, ToolCall, ToolResult
 
 RULE = "crm -> web.*"
@@ -27,13 +29,13 @@ CUSTOMER = {
 }
 
 
-def seen(*rules: str, **options: Any) -> Flows:
-    flows = Flows(rules or (RULE,), **options)
+def seen(*rules: str, **options: Any) -> FlowRules:
+    flows = FlowRules(rules or (RULE,), **options)
     flows.remember("crm.get", {"rows": [CUSTOMER]})
     return flows
 
 
-def sends(flows: Flows, value: Json, tool: str = "web.fetch") -> str | None:
+def sends(flows: FlowRules, value: Json, tool: str = "web.fetch") -> str | None:
     """The rule that refuses it."""
     try:
         flows.check(ToolCall(id=1, tool=tool, arguments={"q": [{"inner": value}]}))
@@ -74,7 +76,7 @@ def test_other_values_and_mere_words_inside_of_texts_pass(value: Json) -> None:
 
 
 def test_a_rule_holds_for_its_source_and_its_sink_only() -> None:
-    flows = Flows(["crm.get* -> web.post", "hr -> web"])
+    flows = FlowRules(["crm.get* -> web.post", "hr -> web"])
     flows.remember("crm.get_one", ["from crm get"])
     flows.remember("crm.list", ["from crm list"])
     flows.remember("other.get", ["from another"])
@@ -85,8 +87,8 @@ def test_a_rule_holds_for_its_source_and_its_sink_only() -> None:
 
 
 def test_a_rule_holds_for_values_and_for_their_masks() -> None:
-    redactor = Redactor(Vault(b"k" * 32), Detector())
-    flows = Flows([RULE], resolve=redactor.unmask)
+    redactor = Redactor(MaskVault(b"k" * 32), Detector())
+    flows = FlowRules([RULE], resolve=redactor.unmask)
     mask = redactor.mask_text("ann@example.com")
     flows.remember("crm.get", {"mail": mask})
     assert (sends(flows, mask), sends(flows, "ann@example.com"), sends(flows, f"to {mask}")) == (f"flows.deny: {RULE}",) * 3
@@ -97,8 +99,8 @@ def test_when_more_was_seen_than_is_kept_every_call_is_refused() -> None:
 
 
 def test_after_a_restart_every_call_is_refused_that_could_carry_what_was_seen_before() -> None:
-    flows = Flows([RULE], seen_before=("crm",))
-    assert (sends(flows, "weather"), sends(flows, "weather", "files.write"), sends(Flows([RULE]), "weather")) == (
+    flows = FlowRules([RULE], seen_before=("crm",))
+    assert (sends(flows, "weather"), sends(flows, "weather", "files.write"), sends(FlowRules([RULE]), "weather")) == (
         f"flows.deny: {RULE}",
         None,
         None,
@@ -109,14 +111,14 @@ def test_arguments_that_are_too_large_to_be_checked_are_refused() -> None:
     assert sends(seen(), "-" * (MOST_CHARACTERS + 1)) == f"flows.deny: {RULE}"
 
 
-@pytest.mark.parametrize("text", ["crm", "crm ->", "-> web", "crm -> web -> x", "crm => web", "a b -> c", ""])
+@pytest.mark.parametrize("text", ["crm", "crm ->", "-> web", "crm -> web -> x", "crm => web", "a b -> c", "a -> b>c", ""])
 def test_a_rule_of_another_form_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="crm -> web"):
         FlowRule.parse(text)
 
 
 def test_the_layer_refuses_before_the_call_leaves() -> None:
-    layer = FlowLayer(Flows([RULE]))
+    layer = FlowLayer(FlowRules([RULE]))
     left: list[str] = []
 
     async def proceed(call: ToolCall) -> ToolResult:
@@ -134,16 +136,65 @@ def test_the_layer_refuses_before_the_call_leaves() -> None:
 
 
 def test_new_values_are_remembered_beside_those_that_were_seen_before() -> None:
-    labels = Labels()
+    labels = FlowLabels()
     labels.remember(["order number 1"])
     values = [f"order number {number}" for number in range(20)]
     labels.remember(values)
-    assert [value for value in values if not labels.holds(f"about {value}")] == []
+    assert [value for value in values if not labels.contains_seen_value(f"about {value}")] == []
 
 
 def test_a_long_text_is_known_by_its_pieces_also_when_one_of_them_was_seen_alone() -> None:
-    labels = Labels()
+    labels = FlowLabels()
     pieces = ["The quick brown fox jumps over a", " lazy dog and then sleeps for ho", "urs under the old apple tree 123"]
     labels.remember([pieces[1].strip(), pieces[0]])
     labels.remember(["".join(pieces)])
-    assert [piece for piece in pieces if not labels.holds(f"xx {piece} yy")] == []
+    assert [piece for piece in pieces if not labels.contains_seen_value(f"xx {piece} yy")] == []
+
+
+def _answered(result: ToolResult | Exception) -> FlowRules:
+    """The rules of a session after one call of the source with that answer."""
+    flows = FlowRules([RULE])
+
+    async def proceed(_call: ToolCall) -> ToolResult:
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+    async def story() -> None:
+        try:
+            await FlowLayer(flows)(ToolCall(id=1, tool="crm.get", arguments={}), proceed)
+        except ToolFailed:
+            pass
+
+    anyio.run(story)
+    return flows
+
+
+@pytest.mark.requirement("T94")
+@pytest.mark.parametrize("value", ["Ann@Example.com", "Winterbottom 7", "see ann@example.com", "DE89370400440532013000"])
+def test_what_came_in_a_file_or_in_an_error_is_refused_too(value: str) -> None:
+    table = "name,mail,iban\nWinterbottom 7,ann@example.com,DE89370400440532013000\n"
+    file = _answered(ToolResult(value={"file": "media/1.csv"}, files={"media/1.csv": table.encode()}))
+    wide = _answered(ToolResult(value={"file": "media/1.csv"}, files={"media/1.csv": table.encode("utf-16")}))
+    listed = _answered(ToolResult(value=None, files={"media/1.json": json.dumps({"rows": table.split(",")}).encode()}))
+    error = _answered(ToolFailed("no such customer: 'Winterbottom 7', mail <ann@example.com>, iban=DE89370400440532013000"))
+    failed = _answered(ToolResult(value=table, is_error=True))
+    assert [sends(flows, value) for flows in (file, wide, failed)] == [f"flows.deny: {RULE}"] * 3
+    assert " " in value or [sends(flows, value) for flows in (listed, error)] == [f"flows.deny: {RULE}"] * 2
+    assert [sends(flows, "weather in Berlin") for flows in (file, wide, listed, error, failed)] == [None] * 5
+
+
+@pytest.mark.requirement("T94")
+def test_after_a_file_that_cannot_be_looked_into_every_call_is_refused() -> None:
+    for content in (b"\x89PNG\r\n\x1a\n\0", b"%PDF-1.4", b"\xff\xff"):
+        flows = _answered(ToolResult(value={"file": "media/1.png"}, files={"media/1.png": content}))
+        assert (sends(flows, "weather"), sends(flows, "weather", "files.write")) == (f"flows.deny: {RULE}", None)
+
+
+@pytest.mark.requirement("T94")
+def test_what_another_session_has_seen_is_inherited() -> None:
+    known, unknown = FlowRules([RULE]), FlowRules([RULE])
+    known.inherit(("crm.get",), seen())
+    unknown.inherit(("crm.get",))
+    assert (sends(known, "who is Ann Smith?"), sends(known, "weather")) == (f"flows.deny: {RULE}", None)
+    assert sends(unknown, "weather") == f"flows.deny: {RULE}"

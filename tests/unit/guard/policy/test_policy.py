@@ -9,8 +9,8 @@ from pydantic import ValidationError
 
 from gristmill.config.sections.policy_section import PolicyConfig, RuleConfig
 from gristmill.errors import ConfigError
-from gristmill.guard.policy.policy import Considered, Policy
-from gristmill.model import Decision, Effect, Tool, ToolCall
+from gristmill.guard.policy.policy import ConsideredRule, Policy
+from gristmill.model import Decision, Effect, Identity, Tool, ToolCall
 
 ORDER: dict[Effect, int] = {"allow": 0, "ask": 1, "deny": 2}
 READS = Tool(server="crm", name="get", annotations={"readOnlyHint": True})
@@ -22,7 +22,7 @@ def call(tool: str = "crm.get", **arguments: Any) -> ToolCall:
 
 
 def policy(**config: Any) -> Policy:
-    return Policy.of(PolicyConfig.model_validate(config))
+    return Policy.from_config(PolicyConfig.model_validate(config))
 
 
 def effect(made: Policy, tool: str = "crm.get", **arguments: Any) -> str:
@@ -90,10 +90,12 @@ def test_rules_can_be_for_one_session_or_caller() -> None:
         rules=[{"match": "crm.*", "effect": "allow", "session": "night-*"}, {"match": "crm.*", "effect": "ask", "caller": "bob"}],
     )
 
+    BOB, BOBBY = Identity(caller="bob"), Identity(caller="bobby")
+
     def by(**scope: Any) -> str:
         return made.decide(ToolCall(id=1, tool="crm.get", arguments={}, **scope), None).effect
 
-    assert [by(), by(session="night-1"), by(session="day"), by(caller="bob"), by(caller="bobby")] == [
+    assert [by(), by(session="night-1"), by(session="day"), by(identity=BOB), by(identity=BOBBY)] == [
         "deny",
         "allow",
         "deny",
@@ -163,18 +165,18 @@ def test_a_refusal_says_what_to_write() -> None:
     for config, said in (
         ({}, 'add allow = ["crm.get"] under [policy]'),
         ({"deny": ["crm.*"]}, "deny wins over allow: narrow or remove that rule"),
-        ({"default": "deny"}, 'to let it pass, add allow = ["crm.get"]'),
+        ({"default": "deny"}, 'to allow it, add allow = ["crm.get"]'),
     ):
         made = policy(**config)
         decision = made.decide(call(), None)
-        refused = made.refusal(call(), decision)
+        refused = made.build_refusal(call(), decision)
         assert said in refused.message
         assert refused.rule == decision.rule
 
 
 def test_what_a_refusal_says_to_write_does_let_the_call_pass() -> None:
     made = policy(ask=["crm.g*"])
-    assert 'allow = ["crm.get"]' in made.refusal(call(), made.decide(call(), None)).message
+    assert 'allow = ["crm.get"]' in made.build_refusal(call(), made.decide(call(), None)).message
     assert effect(policy(ask=["crm.g*"], allow=["crm.get"])) == "allow"
 
 
@@ -184,22 +186,22 @@ def test_an_explanation_lists_every_rule_that_names_the_tool() -> None:
         rules=[{"match": "crm.get", "effect": "ask", "when": "n > 5"}, {"match": "crm.get", "effect": "deny", "session": "x"}],
     )
     assert made.explain(call(n=1), None) == (
-        Considered(rule="policy.rules deny \"crm.get\", session = 'x'", effect="deny", outcome="other session or caller"),
-        Considered(rule="policy.rules ask \"crm.get\", when = 'n > 5'", effect="ask", outcome="condition does not hold"),
-        Considered(rule='policy.allow "crm.*"', effect="allow", outcome="decides"),
+        ConsideredRule(rule="policy.rules deny \"crm.get\", session = 'x'", effect="deny", outcome="other session or caller"),
+        ConsideredRule(rule="policy.rules ask \"crm.get\", when = 'n > 5'", effect="ask", outcome="condition does not hold"),
+        ConsideredRule(rule='policy.allow "crm.*"', effect="allow", outcome="decides"),
     )
     assert made.explain(call("web.get"), None)[-1].rule == 'policy.default "annotations"'
 
 
 def test_settings_that_let_anything_pass_are_named() -> None:
-    assert policy(allow=["crm.*"]).weakened == ()
-    loud = policy(default="allow", changed_definitions="allow", allow=["*", "*.*"]).weakened
+    assert policy(allow=["crm.*"]).permissive_settings == ()
+    loud = policy(default="allow", changed_definitions="allow", allow=["*", "*.*"]).permissive_settings
     assert loud == ('policy.default "allow"', 'policy.changed_definitions "allow"', 'policy.allow "*.*"', 'policy.allow "*"')
 
 
 def test_patterns_that_name_no_tool_are_found() -> None:
     made = policy(allow=["crm.*"], deny=["crn.delete"])
-    assert made.idle_patterns(frozenset({"crm.get"})) == ('policy.deny "crn.delete"',)
+    assert made.find_unmatched_rules(frozenset({"crm.get"})) == ('policy.deny "crn.delete"',)
 
 
 _patterns = st.sampled_from(["*", "a.*", "a.b", "a.b*", "a.?", "*.b", "a.bc", "c.*"])
@@ -236,21 +238,21 @@ def test_the_order_of_rules_never_matters(config: PolicyConfig, made: ToolCall, 
         return tuple(chance.sample(entries, len(entries)))
 
     other = config.model_copy(update={name: shuffled(getattr(config, name)) for name in ("allow", "ask", "deny", "rules")})
-    assert Policy.of(config).decide(made, None) == Policy.of(other).decide(made, None)
+    assert Policy.from_config(config).decide(made, None) == Policy.from_config(other).decide(made, None)
 
 
 @given(_configs, st.lists(_calls, max_size=6))
 def test_what_was_decided_before_changes_no_decision(config: PolicyConfig, calls: list[ToolCall]) -> None:
-    seasoned = Policy.of(config)
+    seasoned = Policy.from_config(config)
     for each in [*calls, *calls]:
-        assert seasoned.decide(each, None) == Policy.of(config).decide(each, None)
+        assert seasoned.decide(each, None) == Policy.from_config(config).decide(each, None)
 
 
 @given(_configs, _calls, _rules)
 def test_adding_a_deny_never_lets_more_pass(config: PolicyConfig, made: ToolCall, rule: RuleConfig) -> None:
     denied = rule.model_copy(update={"effect": "deny"})
     before, after = (
-        Policy.of(c).decide(made, None) for c in (config, config.model_copy(update={"rules": (*config.rules, denied)}))
+        Policy.from_config(c).decide(made, None) for c in (config, config.model_copy(update={"rules": (*config.rules, denied)}))
     )
     assert ORDER[after.effect] >= ORDER[before.effect]
 
@@ -258,11 +260,14 @@ def test_adding_a_deny_never_lets_more_pass(config: PolicyConfig, made: ToolCall
 @given(_configs, _calls)
 def test_leaving_arguments_out_of_allow_conditions_never_lets_more_pass(config: PolicyConfig, made: ToolCall) -> None:
     unnamed = ToolCall(id=1, tool=made.tool, arguments={}, positional=(1,), session=made.session)
-    assert ORDER[Policy.of(config).decide(unnamed, None).effect] >= ORDER[Policy.of(config).decide(made, None).effect]
+    assert (
+        ORDER[Policy.from_config(config).decide(unnamed, None).effect]
+        >= ORDER[Policy.from_config(config).decide(made, None).effect]
+    )
 
 
 @given(_configs, _calls)
 def test_the_rule_of_a_decision_is_one_that_explains_it(config: PolicyConfig, made: ToolCall) -> None:
-    deciding = [each for each in Policy.of(config).explain(made, None) if each.outcome == "decides"]
-    decision = Policy.of(config).decide(made, None)
+    deciding = [each for each in Policy.from_config(config).explain(made, None) if each.outcome == "decides"]
+    decision = Policy.from_config(config).decide(made, None)
     assert {(each.rule, each.effect) for each in deciding} == {(decision.rule, decision.effect)}

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gristmill.guard.program.check_program import MOST_CHARS, MOST_PROBLEMS, check_program
-from gristmill.guard.program.known_tools import Known, KnownServer
-from gristmill.guard.program.program_problems import refusal
+from gristmill.guard.program.known_tools import KnownServer, KnownTools
+from gristmill.guard.program.program_problems import build_refusal
 from gristmill.model import Tool
 from tests.integration.test_programs import CALLS, ENDINGS, HEAD, PARALLEL
 
@@ -44,13 +44,13 @@ def python_names(names: Iterable[str]) -> Mapping[str, str]:
     return {name: name.replace("-", "_") for name in names}
 
 
-KNOWN = Known(
+KNOWN = KnownTools(
     servers=(CRM, MAIL), unlisted=frozenset({"later"}), importable=frozenset(sys.stdlib_module_names), workspace=lambda: {"helper"},
     argument_names=python_names,
 )  # fmt: skip
 
 
-def found(code: str, known: Known = KNOWN) -> list[tuple[int, str, bool]]:
+def found(code: str, known: KnownTools = KNOWN) -> list[tuple[int, str, bool]]:
     return [(problem.line, f"{problem.message}; {problem.fix}", problem.certain) for problem in check_program(code, known)]
 
 
@@ -155,25 +155,25 @@ def test_nothing_is_said_of_what_is_right_or_unknown(code: str) -> None:
 def test_all_problems_are_reported_at_once_in_order() -> None:
     code = "from servers import crm, crn\nx = crm.fnd()\ny = crm.find(limit='a')\n"
     assert [line for line, _, _ in found(code)] == [1, 2, 3, 3]
-    refused = refusal(check_program(code, KNOWN))
+    refused = build_refusal(check_program(code, KNOWN))
     assert refused is not None
     assert (refused.rule, len(refused.message.splitlines())) == ("code.check", 5)
 
 
 def test_advice_alone_refuses_nothing() -> None:
-    assert refusal(check_program("from servers import crm\nif x:\n    crm.fnd()", KNOWN)) is None
-    assert refusal(()) is None
+    assert build_refusal(check_program("from servers import crm\nif x:\n    crm.fnd()", KNOWN)) is None
+    assert build_refusal(()) is None
 
 
 def test_without_typed_modules_python_refuses_nothing_by_itself() -> None:
     code = "from servers import crm\nimport asyncio\nawait asyncio.gather(crm.fnd(), return_exceptions=True)"
-    untyped = Known(servers=(CRM,), typed=False)
+    untyped = KnownTools(servers=(CRM,), typed=False)
     assert [certain for _, _, certain in found(code, untyped)] == [False]
-    assert [certain for _, _, certain in found("from servers import crm", Known())] == [False]
+    assert [certain for _, _, certain in found("from servers import crm", KnownTools())] == [False]
 
 
 def test_a_server_that_may_have_more_tools_is_not_judged_by_name() -> None:
-    partly = Known(servers=(KnownServer(name="crm", module="crm", tools=CRM.tools, complete=False),))
+    partly = KnownTools(servers=(KnownServer(name="crm", module="crm", tools=CRM.tools, complete=False),))
     assert [certain for _, _, certain in found("import mcp_client\nmcp_client.call_mcp_tool('crm.huge')", partly)] == [False]
 
 
@@ -188,12 +188,12 @@ ODD: list[dict[str, Any]] = [
 @pytest.mark.parametrize("schema", ODD)
 def test_a_schema_that_is_not_simple_is_not_held_against_a_call(schema: dict[str, Any]) -> None:
     odd = KnownServer(name="odd", module="odd", tools={"x": Tool(server="odd", name="x", input_schema=schema)})
-    assert found("from servers import odd\nodd.x(1, 2, b=3)", Known(servers=(odd,))) == []
+    assert found("from servers import odd\nodd.x(1, 2, b=3)", KnownTools(servers=(odd,))) == []
 
 
 def test_a_word_that_is_not_understood_makes_types_advice() -> None:
     odd = KnownServer(name="odd", module="odd", tools={"x": tool("odd", "x", a={"type": "string", "pattern": "("})})
-    assert [certain for _, _, certain in found("from servers import odd\nodd.x(a=1)", Known(servers=(odd,)))] == [False]
+    assert [certain for _, _, certain in found("from servers import odd\nodd.x(a=1)", KnownTools(servers=(odd,)))] == [False]
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ TESTED = KnownServer(
         "slow": tool("crm", "slow", number=NUMBER), "fail": tool("crm", "fail"), "rows": tool("crm", "rows", ("count",), count=NUMBER),
     },
 )  # fmt: skip
-SNIPPET_TOOLS = Known(
+SNIPPET_TOOLS = KnownTools(
     servers=(
         KnownServer(name="crm", module="crm", tools={"find": tool("crm", "find", ("id",), id=NUMBER), "get_customer": tool("crm", "get_customer", ("id",), id=NUMBER)}),
         KnownServer(name="shop", module="shop", tools={"list_orders": tool("shop", "list_orders", ("days",), days=NUMBER)}),
@@ -258,5 +258,16 @@ def test_programs_of_the_kind_models_write_have_no_certain_problem(file: Path) -
 @pytest.mark.parametrize("name", [*ENDINGS, *CALLS, *PARALLEL])
 def test_every_shape_of_call_that_works_has_no_problem_at_all(name: str) -> None:
     code = PARALLEL[name] if name in PARALLEL else (ENDINGS.get(name) or CALLS[name])[0]
-    known = Known(servers=(TESTED,), importable=frozenset(sys.stdlib_module_names))
+    known = KnownTools(servers=(TESTED,), importable=frozenset(sys.stdlib_module_names))
     assert check_program(code if name == "future import" else HEAD + code, known) == ()
+
+
+@pytest.mark.parametrize(
+    ("schema", "flawed"), [({"type": "object"}, False), ({}, False), ({"type": "object", "properties": {}}, True)]
+)
+def test_a_schema_that_names_no_property_takes_any_argument(schema: dict[str, Any], flawed: bool) -> None:
+    server = KnownServer(name="any", module="any", tools={"take": Tool(server="any", name="take", input_schema=schema)})
+    known = KnownTools(
+        servers=(server,), unlisted=frozenset(), importable=frozenset(), workspace=set[str], argument_names=python_names
+    )
+    assert bool(found("from servers.any import take\ntake(a=1)", known)) is flawed

@@ -3,7 +3,8 @@
 import pytest
 
 from gristmill.errors import CodeRefused
-from gristmill.guard.program.runnable_text import CODE_BYTES, check
+from gristmill.guard.program.runnable_text import check_runnable_text
+from gristmill.model import MOST_CODE_CHARACTERS
 
 
 @pytest.mark.parametrize(
@@ -11,17 +12,17 @@ from gristmill.guard.program.runnable_text import CODE_BYTES, check
     [
         ("", "code.empty"),
         (" \n\t", "code.empty"),
-        ("#" * (CODE_BYTES + 1), "code.size"),
+        ("#" * (MOST_CODE_CHARACTERS + 1), "code.size"),
         ("x\0", "code.nul"),
         ("x = '\ud800'", "code.text"),
     ],
 )
 def test_what_cannot_run_is_refused_by_rule(code: str, rule: str) -> None:
     with pytest.raises(CodeRefused) as caught:
-        check(code)
+        check_runnable_text(code)
     assert caught.value.rule == rule
 
 
 @pytest.mark.parametrize("code", ["import os; os.system('rm -rf /')", "eval('1')", "__import__('socket')", "x = ("])
 def test_no_word_is_forbidden(code: str) -> None:
-    check(code)
+    check_runnable_text(code)

@@ -8,8 +8,8 @@ import pytest
 from gristmill.config.sections.quota_section import QuotaConfig
 from gristmill.errors import LimitExceeded
 from gristmill.guard.quota import quota_layer as quota
-from gristmill.guard.quota.quota_layer import Quota
-from gristmill.model import ToolCall, ToolResult
+from gristmill.guard.quota.quota_layer import QuotaLayer
+from gristmill.model import Identity, ToolCall, ToolResult
 
 
 class Clock:
@@ -19,28 +19,28 @@ class Clock:
         return self.now
 
 
-def made(clock: Clock | None = None, **config: Any) -> Quota:
-    return Quota(QuotaConfig.model_validate(config), clock or Clock())
+def made(clock: Clock | None = None, **config: Any) -> QuotaLayer:
+    return QuotaLayer(QuotaConfig.model_validate(config), clock or Clock())
 
 
 def call(
     tool: str = "crm.get", session: str | None = "s", caller: str = "local", tenant: str = "local", **arguments: Any
 ) -> ToolCall:
-    return ToolCall(id=1, tool=tool, arguments=arguments, session=session, caller=caller, tenant=tenant)
+    return ToolCall(id=1, tool=tool, arguments=arguments, session=session, identity=Identity(tenant=tenant, caller=caller))
 
 
 async def answer(_call: ToolCall) -> ToolResult:
     return ToolResult(value="x" * 100)
 
 
-def send(layer: Quota, sent: ToolCall | None = None) -> ToolResult:
+def send(layer: QuotaLayer, sent: ToolCall | None = None) -> ToolResult:
     async def run() -> ToolResult:
         return await layer(sent or call(), answer)
 
     return anyio.run(run)
 
 
-def refused(layer: Quota, sent: ToolCall | None = None) -> str:
+def refused(layer: QuotaLayer, sent: ToolCall | None = None) -> str:
     with pytest.raises(LimitExceeded) as caught:
         send(layer, sent)
     return caught.value.limit
@@ -98,7 +98,7 @@ def test_a_thousand_calls_of_one_tenant_delay_another_by_one() -> None:
         layer, go_on = made(concurrent_calls=1), anyio.Event()
 
         async def note(sent: ToolCall) -> ToolResult:
-            served.append(sent.tenant)
+            served.append(sent.identity.tenant)
             await go_on.wait()
             return ToolResult(value=None)
 
@@ -120,7 +120,7 @@ def test_whoever_gives_up_in_the_line_keeps_nobody_waiting() -> None:
         layer, go_on, served = made(concurrent_calls=1), anyio.Event(), list[str]()
 
         async def note(sent: ToolCall) -> ToolResult:
-            served.append(sent.tenant)
+            served.append(sent.identity.tenant)
             await go_on.wait()
             return ToolResult(value=None)
 

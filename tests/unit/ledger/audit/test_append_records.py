@@ -3,10 +3,10 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gristmill.ledger.audit.append_records import Waiting, waiting
+from gristmill.ledger.audit.append_records import WaitingRecord, prepare_record
 from gristmill.ledger.audit.audit_entries import AuditRecord
-from gristmill.ledger.audit.audit_rows import columns
-from gristmill.ledger.record_text import canonical
+from gristmill.ledger.audit.audit_rows import pick_columns
+from gristmill.ledger.record_text import encode_canonical
 from gristmill.model import Json
 
 TEXTS = st.one_of(
@@ -32,9 +32,9 @@ ARGUMENTS = st.recursive(
 def test_a_record_is_kept_as_its_fields_say(name: str, rule: str | None, arguments: Json, details: dict[str, Json]) -> None:
     record = AuditRecord(kind="call", id=name, time=1.5, rule=rule, arguments=arguments, details=details)
     fields = record.fields()
-    assert waiting(record) == Waiting(columns(fields), canonical(fields))
+    assert prepare_record(record) == WaitingRecord(pick_columns(fields), encode_canonical(fields))
 
 
 def test_a_program_is_kept_with_its_hash() -> None:
     record = AuditRecord(kind="execution", id="a", time=1.5, code="1 + 1")
-    assert "code_hash" in waiting(record).text
+    assert "code_hash" in prepare_record(record).text

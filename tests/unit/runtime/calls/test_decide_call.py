@@ -9,16 +9,16 @@ import pytest
 from gristmill.errors import CallRefused
 from gristmill.guard.policy.approvals import Grant
 from gristmill.model import Decision, Effect, Execution, PlannedCall, Tool, ToolCall, ToolResult
-from gristmill.runtime.calls.decide_call import Decide
-from gristmill.runtime.execution.execution_state import PLANNED, CallKey, Recorded, Run, call_hash
+from gristmill.runtime.calls.decide_call import DecideCall
+from gristmill.runtime.execution.execution_state import PLANNED, CallKey, ExecutionState, RecordedCall, hash_call
 
 READ = Tool(server="crm", name="find", annotations={"readOnlyHint": True})
 WRITE = Tool(server="crm", name="write")
 TOOLS = {tool.key: tool for tool in (READ, WRITE)}
 
 
-def _run(**more: Any) -> Run:
-    return Run(execution=Execution(id="e1", code=""), root="e1", **more)
+def _run(**more: Any) -> ExecutionState:
+    return ExecutionState(execution=Execution(id="e1", code=""), root="e1", **more)
 
 
 def _by_annotation(call: ToolCall, tool: Tool | None) -> Decision:
@@ -32,9 +32,11 @@ def _always(effect: Effect) -> Callable[[ToolCall, Tool | None], Decision]:
 class Program:
     """Makes calls through the layer, one after another, and remembers which left."""
 
-    def __init__(self, run: Run, decide: Callable[[ToolCall, Tool | None], Decision] = _by_annotation) -> None:
+    def __init__(self, run: ExecutionState, decide: Callable[[ToolCall, Tool | None], Decision] = _by_annotation) -> None:
         self.run, self.left = run, list[tuple[str, Mapping[str, Any]]]()
-        self._layer = Decide(run, TOOLS.__getitem__, decide, lambda call, decision: CallRefused(call.tool, rule=decision.rule))
+        self._layer = DecideCall(
+            run, TOOLS.__getitem__, decide, lambda call, decision: CallRefused(call.tool, rule=decision.rule)
+        )
         self._number = 0
 
     def call(self, tool: str, **arguments: Any) -> ToolResult:
@@ -47,7 +49,7 @@ class Program:
         return asyncio.run(self._layer(ToolCall(id=self._number, tool=tool, arguments=arguments), upstream))
 
 
-def _granted(run: Run, *, allowed: bool = True, only: int | None = None) -> tuple[Grant, ...]:
+def _granted(run: ExecutionState, *, allowed: bool = True, only: int | None = None) -> tuple[Grant, ...]:
     return tuple(Grant(call=call, allowed=allowed, approval="ap_1") for call in run.planned if only in (None, call.number))
 
 
@@ -62,7 +64,7 @@ def test_what_asks_waits_and_the_program_goes_on() -> None:
     assert [program.call("crm.write", n=n).planned for n in (1, 2)] == [1, 2]
     assert program.left == []
     assert [(call.number, call.arguments) for call in program.run.planned] == [(1, {"n": 1}), (2, {"n": 2})]
-    assert program.run.waits
+    assert program.run.waits_for_approval
 
 
 def test_reads_go_on_while_writes_wait() -> None:
@@ -131,7 +133,7 @@ def test_a_call_that_refers_to_a_planned_result_is_approved_with_what_comes_of_i
     rehearsal.call("crm.write", parent={PLANNED: [1, "id"]})
     program = Program(_run(grants=_granted(rehearsal.run)))
     program.call("crm.write", n=1)
-    program.run.finished(ToolCall(id=1, tool="crm.write", arguments={"n": 1}), {"id": 77})
+    program.run.remember_result(ToolCall(id=1, tool="crm.write", arguments={"n": 1}), {"id": 77})
     assert program.call("crm.write", parent=78).planned == 1, "not what came of call 1"
     program.run.planned.clear()
     assert program.call("crm.write", parent=77).planned is None
@@ -141,26 +143,26 @@ def test_a_dry_run_sends_no_write_and_asks_nobody() -> None:
     program = Program(_run(dry_run=True), _always("allow"))
     assert program.call("crm.write", n=1).planned == 1
     assert program.call("crm.find", q=1).planned is None
-    assert not program.run.waits
+    assert not program.run.waits_for_approval
 
 
 @pytest.mark.parametrize("effect", ["allow", "ask"])
 def test_a_write_whose_answer_was_lost_asks_before_it_is_repeated(effect: Effect) -> None:
-    key = CallKey(call_hash("crm.write", {"n": 1}), 0)
-    program = Program(_run(recorded={key: Recorded(tool="crm.write", state="sent")}), _always(effect))
+    key = CallKey(hash_call("crm.write", {"n": 1}), 0)
+    program = Program(_run(recorded={key: RecordedCall(tool="crm.write", state="sent")}), _always(effect))
     program.call("crm.write", n=1)
     assert [(call.needs_approval, call.was_lost) for call in program.run.planned] == [(True, True)]
 
 
 def test_an_approval_from_before_it_was_lost_does_not_cover_the_repetition() -> None:
-    key = CallKey(call_hash("crm.write", {"n": 1}), 0)
+    key = CallKey(hash_call("crm.write", {"n": 1}), 0)
     call = PlannedCall(number=1, tool="crm.write", arguments={"n": 1}, rule="", hash=key.hash)
     before = Grant(call=call, allowed=True, approval="ap_1")
-    program = Program(_run(recorded={key: Recorded(tool="crm.write", state="sent")}, grants=(before,)))
+    program = Program(_run(recorded={key: RecordedCall(tool="crm.write", state="sent")}, grants=(before,)))
     assert program.call("crm.write", n=1).planned == 1
 
 
 def test_a_read_whose_answer_was_lost_is_simply_made_again() -> None:
-    key = CallKey(call_hash("crm.find", {"q": 1}), 0)
-    program = Program(_run(recorded={key: Recorded(tool="crm.find", state="sent")}))
+    key = CallKey(hash_call("crm.find", {"q": 1}), 0)
+    program = Program(_run(recorded={key: RecordedCall(tool="crm.find", state="sent")}))
     assert program.call("crm.find", q=1).planned is None

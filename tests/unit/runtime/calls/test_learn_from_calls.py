@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from gristmill.catalog.catalog import Catalog
-from gristmill.model import Tool, ToolCall, ToolResult
-from gristmill.runtime.calls.learn_from_calls import LearnFromCalls, Shapes
+from gristmill.model import Identity, Tool, ToolCall, ToolResult
+from gristmill.runtime.calls.learn_from_calls import LearnFromCalls, ShapeLearning
 
-CATALOG = Catalog.of([Tool(server="crm", name="find")])
+CATALOG = Catalog.from_tools([Tool(server="crm", name="find")])
 
 
 @pytest.mark.requirement("T46")
@@ -19,16 +19,18 @@ CATALOG = Catalog.of([Tool(server="crm", name="find")])
 def test_only_the_operators_own_calls_are_learned_from_unless_he_says_otherwise(
     tmp_path: Path, tenant: str, from_tenants: bool, learned: bool
 ) -> None:
-    shapes = Shapes(tmp_path / "learned.json")
+    shapes = ShapeLearning(tmp_path / "learned.json")
     layer = LearnFromCalls(lambda: CATALOG, shapes, None, from_tenants)
 
     async def proceed(_call: ToolCall) -> ToolResult:
         return ToolResult(value={"merger_price": 7})
 
     async def run() -> None:
-        call = ToolCall(id=1, tool="crm.find", arguments={}, execution="e", session=None, caller="c", tenant=tenant)
+        call = ToolCall(
+            id=1, tool="crm.find", arguments={}, execution="e", session=None, identity=Identity(tenant=tenant, caller="c")
+        )
         assert (await layer(call, proceed)).value == {"merger_price": 7}
         await shapes.close()
 
     asyncio.run(run())
-    assert ("merger_price" in str(shapes.shown(CATALOG.hashes))) is learned
+    assert ("merger_price" in str(shapes.get_types(CATALOG.hashes))) is learned

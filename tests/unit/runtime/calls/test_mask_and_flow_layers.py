@@ -6,42 +6,44 @@ from typing import Any
 from gristmill.config.tree import Config
 from gristmill.guard.mask.detector import Detector
 from gristmill.guard.mask.redactor import Redactor
-from gristmill.guard.mask.vault import Vault
-from gristmill.guard.policy.seen_sources import Sources
+from gristmill.guard.mask.vault import MaskVault
+from gristmill.guard.policy.seen_sources import SeenSources
 from gristmill.model import Execution
-from gristmill.runtime.calls.mask_and_flow_layers import Shields
-from gristmill.runtime.execution.execution_state import Run
+from gristmill.runtime.calls.mask_and_flow_layers import MaskAndFlowLayers
+from gristmill.runtime.execution.execution_state import ExecutionState
 
 
-def _run(root: str = "e", space: str | None = None) -> Run:
-    return Run(execution=Execution(id=root, code=""), root=root, space=space, redactor=Redactor(Vault(b"k" * 32), Detector()))
+def _run(root: str = "e", space: str | None = None) -> ExecutionState:
+    return ExecutionState(
+        execution=Execution(id=root, code=""), root=root, space=space, redactor=Redactor(MaskVault(b"k" * 32), Detector())
+    )
 
 
-class NothingSeen(Sources):
+class NothingSeen(SeenSources):
     """Sources of sessions that have no past."""
 
     def __init__(self) -> None:
         pass
 
-    async def seen(self, scope: str) -> tuple[str, ...]:
+    async def list_seen_tools(self, scope: str) -> tuple[str, ...]:
         return ()
 
 
-def _shields(**sections: Any) -> Shields:
-    return Shields(Config.model_validate(sections), NothingSeen())
+def _shields(**sections: Any) -> MaskAndFlowLayers:
+    return MaskAndFlowLayers(Config.model_validate(sections), NothingSeen())
 
 
-def _memory(shields: Shields, run: Run) -> Any:
-    return asyncio.run(shields.seen(run)).flows
+def _memory(shields: MaskAndFlowLayers, run: ExecutionState) -> Any:
+    return asyncio.run(shields.load_seen(run)).flows
 
 
 def test_without_rules_and_masks_there_are_no_layers() -> None:
     shields = _shields(mask={"mode": "off"})
-    assert (shields.masks(_run()), shields.flows(_run())) == (None, None)
+    assert (shields.make_mask_layer(_run()), shields.make_flow_layer(_run())) == (None, None)
 
 
 def test_both_other_modes_mask() -> None:
-    assert [_shields(mask={"mode": mode}).masks(_run()) is None for mode in ("output", "full")] == [False, False]
+    assert [_shields(mask={"mode": mode}).make_mask_layer(_run()) is None for mode in ("output", "full")] == [False, False]
 
 
 def test_runs_of_a_session_share_what_was_seen_and_others_do_not() -> None:

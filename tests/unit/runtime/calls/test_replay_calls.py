@@ -6,13 +6,13 @@ from typing import Any, cast
 import pytest
 
 from gristmill.errors import CallRefused, StoreUnavailable, ToolFailed, UpstreamTimeout
-from gristmill.ledger.journal import Entry, Journal
+from gristmill.ledger.journal import Journal, JournalEntry
 from gristmill.model import Decision, Execution, ToolCall, ToolResult
-from gristmill.runtime.calls.replay_calls import Replay
-from gristmill.runtime.execution.execution_state import CallKey, Recorded, Run, call_hash
+from gristmill.runtime.calls.replay_calls import ReplayCalls
+from gristmill.runtime.execution.execution_state import CallKey, ExecutionState, RecordedCall, hash_call
 
 CALL = ToolCall(id=1, tool="crm.write", arguments={"n": 1})
-KEY = CallKey(call_hash("crm.write", {"n": 1}), 0)
+KEY = CallKey(hash_call("crm.write", {"n": 1}), 0)
 
 
 class Told:
@@ -22,35 +22,35 @@ class Told:
         self.words: list[Any] = []
         self._full = full
 
-    async def sent(self, entry: Entry) -> None:
+    async def record_sent(self, entry: JournalEntry) -> None:
         if self._full:
             raise StoreUnavailable("the disk is full")
         self.words.append(("sent", entry.attempt))
 
-    def sent_soon(self, entry: Entry) -> None:
+    def record_sent_soon(self, entry: JournalEntry) -> None:
         self.words.append("sent soon")
 
-    def done(self, entry: Entry, value: Any) -> None:
+    def record_done(self, entry: JournalEntry, value: Any) -> None:
         self.words.append(("done", value))
 
-    def failed(self, entry: Entry) -> None:
+    def record_failed(self, entry: JournalEntry) -> None:
         self.words.append("failed")
 
 
-def _run(*, reads: bool = False, **more: Any) -> Run:
-    run = Run(execution=Execution(id="e", code=""), root="e", **more)
+def _run(*, reads: bool = False, **more: Any) -> ExecutionState:
+    run = ExecutionState(execution=Execution(id="e", code=""), root="e", **more)
     run.decisions[1] = Decision(effect="allow", rule="", read_only=reads)
     return run
 
 
-def made(run: Run, told: Told, answer: ToolResult | Exception, local: frozenset[str] = frozenset()) -> ToolResult:
+def made(run: ExecutionState, told: Told, answer: ToolResult | Exception, local: frozenset[str] = frozenset()) -> ToolResult:
     async def upstream(_call: ToolCall) -> ToolResult:
         told.words.append("left")
         if isinstance(answer, Exception):
             raise answer
         return answer
 
-    noted = Replay(run, cast("Journal", told), lambda _run, status: told.words.append(status), local)
+    noted = ReplayCalls(run, cast("Journal", told), lambda _run, status: told.words.append(status), local)
     return asyncio.run(noted(CALL, upstream))
 
 
@@ -75,7 +75,7 @@ def test_a_read_is_written_down_when_it_is_answered() -> None:
 
 
 def test_a_call_that_succeeded_is_answered_without_leaving() -> None:
-    run = _run(recorded={KEY: Recorded(tool="crm.write", state="done", value=5)})
+    run = _run(recorded={KEY: RecordedCall(tool="crm.write", state="done", value=5)})
     assert made(run, told := Told(), ToolResult(value=7)).value == 5
     assert (told.words, run.answered, run.diverged) == ([], {KEY}, ())
 
@@ -106,6 +106,8 @@ def test_a_call_whose_answer_did_not_come_stays_open() -> None:
 
 def test_a_read_beside_a_plan_is_not_kept() -> None:
     run = _run(reads=True)
-    run.plan(ToolCall(id=9, tool="crm.write", arguments={}), Decision(effect="ask", rule=""), needs_approval=True, was_lost=False)
+    run.plan_call(
+        ToolCall(id=9, tool="crm.write", arguments={}), Decision(effect="ask", rule=""), needs_approval=True, was_lost=False
+    )
     made(run, told := Told(), ToolResult(value=7))
     assert told.words == ["left"]

@@ -4,14 +4,21 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from gristmill.config.tree import Config, StoreConfig
 from gristmill.model import Outcome, Report, Usage
 from gristmill.testing import FakePool, fake_runtime
 
 
+def find() -> str:
+    """Find."""
+    return "found"
+
+
 def run(code: str, pool: FakePool, tmp_path: Path, **more: Any) -> Outcome:
     async def work() -> Outcome:
-        async with fake_runtime(Config(store=StoreConfig(path=tmp_path)), pool) as runtime:
+        async with fake_runtime(Config(store=StoreConfig(path=tmp_path)), pool, tools={"crm.find": find}) as runtime:
             return await runtime.execute(code, execution_id="x", **more)
 
     return asyncio.run(work())
@@ -28,6 +35,15 @@ def test_a_report_becomes_an_outcome(tmp_path: Path) -> None:
     )  # fmt: skip
 
 
+@pytest.mark.requirement("T72")
+def test_an_outcome_has_a_form_of_its_text_that_steers_no_terminal(tmp_path: Path) -> None:
+    printed, raised = "a\x1b[31m\tb\n\u202ec", "E: \x9b2J\U000e0041"
+    outcome = run("1", FakePool(lambda _: Report(status="failed", output=printed, error=raised)), tmp_path)
+    assert (outcome.output, outcome.error) == (printed, raised)
+    assert (outcome.text, outcome.error_text) == ("a\\x1b[31m\tb\n\\u202ec", "E: \\x9b2J\\ue0041")
+    assert run("1", FakePool(lambda _: Report(status="ok", output="plain")), tmp_path).error_text is None
+
+
 def test_refused_code_never_reaches_a_sandbox(tmp_path: Path) -> None:
     pool = FakePool()
     outcome = run("", pool, tmp_path, session="ann")
@@ -38,7 +54,7 @@ def test_a_session_keeps_its_sandbox_and_gets_its_folder(tmp_path: Path) -> None
     pool = FakePool()
     run("1", pool, tmp_path, session="ann")
     assert [job.session for job in pool.opened[0].jobs] == ["ann"]
-    assert [folder.name.partition("-")[0] for folder in (tmp_path / "workspaces").iterdir()] == ["ann"]
+    assert [path.name.partition("-")[0] for path in (tmp_path / "workspaces").iterdir() if path.is_dir()] == ["ann"]
 
 
 def test_a_bad_session_name_is_refused(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from gristmill.config.tree import Config
 from gristmill.model import Plan, Tool
 from gristmill.runtime.execution import plan_differences as difference
-from gristmill.testing import FakePool, Tools, fake_runtime
+from gristmill.testing import CallTool, FakePool, fake_runtime
 
 
 @dataclass
@@ -30,7 +30,7 @@ class Disk:
 
 
 def planned(tmp_path: Path, disk: Disk, *, read_only: bool = True, path: str = "a.txt", **policy: Any) -> Plan:
-    async def program(tools: Tools) -> Any:
+    async def program(tools: CallTool) -> Any:
         return await tools("fs.write_file", path=path, content="one\n2\nann@example.org\n")
 
     async def work() -> Plan:
@@ -76,8 +76,8 @@ def test_a_tool_that_may_not_be_asked_is_not_asked(tmp_path: Path) -> None:
 
 def test_a_long_diff_is_cut_and_a_huge_text_is_not_compared() -> None:
     old, new = "\n".join(map(str, range(1_000))), "\n".join(f"x{n}" for n in range(1_000))
-    cut = difference._diff(old, new, "a")  # pyright: ignore[reportPrivateUsage]
+    cut = difference._format_diff(old, new, "a")  # pyright: ignore[reportPrivateUsage]
     assert cut is not None
     assert len(cut) < difference.SHOWN + 60
     assert "characters more" in cut
-    assert difference._diff("x" * (difference.CHARACTERS + 1), "y", "a") is None  # pyright: ignore[reportPrivateUsage]
+    assert difference._format_diff("x" * (difference.CHARACTERS + 1), "y", "a") is None  # pyright: ignore[reportPrivateUsage]

@@ -7,25 +7,27 @@ from typing import Any
 from gristmill.config.sections.shaping_section import ShapingConfig
 from gristmill.guard.mask.detector import Detector
 from gristmill.guard.mask.redactor import Redactor
-from gristmill.guard.mask.vault import Vault
+from gristmill.guard.mask.vault import MaskVault
 from gristmill.model import Budget, Execution, Report
-from gristmill.runtime.execution.execution_state import Run
-from gristmill.runtime.execution.present_report import Presented, Presenter, Save
+from gristmill.runtime.execution.execution_state import ExecutionState
+from gristmill.runtime.execution.present_report import PresentedReport, Presenter, Save
 
 MAIL = "ann@example.org"
 
 
-def presented(report: Report, *, masks: bool = True, **execution: Any) -> tuple[Presented, dict[str, bytes]]:
+def presented(report: Report, *, masks: bool = True, **execution: Any) -> tuple[PresentedReport, dict[str, bytes]]:
     saved: dict[str, bytes] = {}
 
-    async def place(_run: Run, _session: str) -> Save:
+    async def place(_run: ExecutionState, _session: str) -> Save:
         def save(path: str, content: bytes) -> str:
             saved[path] = content
             return f"/workspace/{path}"
 
         return save
 
-    run = Run(execution=Execution(id="e", code="", **execution), root="e", redactor=Redactor(Vault(b"k" * 32), Detector()))
+    run = ExecutionState(
+        execution=Execution(id="e", code="", **execution), root="e", redactor=Redactor(MaskVault(b"k" * 32), Detector())
+    )
     return asyncio.run(Presenter(config=ShapingConfig(), place=place, masks=masks)(run, report)), saved
 
 

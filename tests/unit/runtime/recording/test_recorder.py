@@ -12,8 +12,8 @@ from gristmill.errors import SandboxCrashed
 from gristmill.ledger.audit.audit_entries import AuditFilter
 from gristmill.model import Report
 from gristmill.runtime.runtime import Runtime
-from gristmill.sandbox.base import Job
-from gristmill.testing import FakePool, Tools, fake_runtime
+from gristmill.sandbox.base import SandboxJob
+from gristmill.testing import CallTool, FakePool, fake_runtime
 
 
 async def _records(runtime: Runtime) -> list[Mapping[str, Any]]:
@@ -42,7 +42,7 @@ def ended(tmp_path: Path, pool: FakePool, **policy: Any) -> list[Mapping[str, An
     return asyncio.run(work())
 
 
-async def _writes(tools: Tools) -> Any:
+async def _writes(tools: CallTool) -> Any:
     return await tools("crm.write", n=1)
 
 
@@ -66,7 +66,7 @@ def test_an_approved_call_names_its_approval(tmp_path: Path) -> None:
 
 
 def test_an_execution_that_broke_off_is_recorded_too(tmp_path: Path) -> None:
-    def crash(_job: Job) -> Report:
+    def crash(_job: SandboxJob) -> Report:
         raise SandboxCrashed("gone: ann@example.org")
 
     (execution,) = ended(tmp_path, FakePool(crash))

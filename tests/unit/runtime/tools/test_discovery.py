@@ -8,15 +8,15 @@ from typing import Any
 import anyio
 import pytest
 
-from gristmill.catalog.search.tool_index import Index
+from gristmill.catalog.search.tool_index import ToolIndex
 from gristmill.config.tree import Config
 from gristmill.errors import ConfigError, NotFound, UnknownTool
 from gristmill.model import Tool
 from gristmill.runtime.build import open_rooms
 from gristmill.runtime.tools.discovery import Discovery
-from gristmill.runtime.tools.tool_library import INDEXES_KEPT, Library
+from gristmill.runtime.tools.tool_library import INDEXES_KEPT, ToolLibrary
 from gristmill.upstream.base import ServerStatus, Upstreams
-from gristmill.upstream.python_functions import Inproc
+from gristmill.upstream.python_functions import PythonFunctions
 
 pytestmark = pytest.mark.anyio
 
@@ -40,26 +40,26 @@ def send_mail(to: str, text: str) -> None:
     """Send an email."""
 
 
-class Slow(Inproc):
+class Slow(PythonFunctions):
     """A server that never answers."""
 
     tools = ()  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
     asked = False
 
-    async def settled(self) -> None:
+    async def wait_until_settled(self) -> None:
         self.asked = True
         await anyio.sleep_forever()
 
 
 @pytest.fixture
 def upstreams() -> Upstreams:
-    shop = Inproc("web-shop", {"list-orders": list_orders, "refund": refund})
-    return Upstreams((shop, Inproc("mail", [send_mail])))
+    shop = PythonFunctions("web-shop", {"list-orders": list_orders, "refund": refund})
+    return Upstreams((shop, PythonFunctions("mail", [send_mail])))
 
 
 @pytest.fixture
 def discovery(upstreams: Upstreams, tmp_path: Path) -> Discovery:
-    return Discovery(upstreams, Library(upstreams, tmp_path))
+    return Discovery(upstreams, ToolLibrary(upstreams, tmp_path))
 
 
 async def test_the_text_can_be_pasted(discovery: Discovery) -> None:
@@ -108,28 +108,28 @@ async def test_waiting_for_servers_is_bounded(tmp_path: Path) -> None:
     slow = Slow("slow", [])
     upstreams = Upstreams((slow,))
     with anyio.fail_after(5):
-        await Discovery(upstreams, Library(upstreams, tmp_path)).settled(0.01)
+        await Discovery(upstreams, ToolLibrary(upstreams, tmp_path)).wait_until_listed(0.01)
     assert slow.asked
 
 
 async def test_no_tools_find_nothing(tmp_path: Path) -> None:
     upstreams = Upstreams(())
-    found = await Discovery(upstreams, Library(upstreams, tmp_path)).search("x")
+    found = await Discovery(upstreams, ToolLibrary(upstreams, tmp_path)).search("x")
     assert (found.hits, found.text) == ((), "")
 
 
 async def test_an_index_is_built_once_and_read_from_disk_later(
     upstreams: Upstreams, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    library = Library(upstreams, tmp_path)
-    first = await library.searchable()
-    assert await library.searchable() is first
+    library = ToolLibrary(upstreams, tmp_path)
+    first = await library.load_searchable()
+    assert await library.load_searchable() is first
 
-    def build(*_: object) -> Index:
+    def build(*_: object) -> ToolIndex:
         raise AssertionError("it is on disk")
 
-    monkeypatch.setattr(Index, "build", build)
-    again = await Library(upstreams, tmp_path).searchable()
+    monkeypatch.setattr(ToolIndex, "build", build)
+    again = await ToolLibrary(upstreams, tmp_path).load_searchable()
     assert [hit.tool.key for hit in again.index.search("refund", 1)] == ["web-shop.refund"]
 
 
@@ -140,16 +140,16 @@ async def test_a_changed_catalogue_gets_another_index_and_old_ones_go(tmp_path: 
         status = ServerStatus(name="one", kind="python")
 
     server: Any = Changing()
-    library = Library(Upstreams([server]), tmp_path)
+    library = ToolLibrary(Upstreams([server]), tmp_path)
     for number in range(INDEXES_KEPT + 2):
         server.tools = (Tool(server="one", name=f"tool_{number}"),)
-        assert [tool.name for tool in (await library.searchable()).index.tools] == [f"tool_{number}"]
+        assert [tool.name for tool in (await library.load_searchable()).index.tools] == [f"tool_{number}"]
     assert len(list(tmp_path.glob("index-*.bin"))) == INDEXES_KEPT
 
 
 async def test_a_folder_that_cannot_be_written_costs_only_the_cache(upstreams: Upstreams, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    found = await Discovery(upstreams, Library(upstreams, tmp_path / "file" / "catalog")).search("refund", limit=1)
+    found = await Discovery(upstreams, ToolLibrary(upstreams, tmp_path / "file" / "catalog")).search("refund", limit=1)
     assert [hit.tool.name for hit in found.hits] == ["refund"]
 
 

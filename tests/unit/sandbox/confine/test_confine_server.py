@@ -6,13 +6,13 @@ import pytest
 
 from gristmill.errors import ConfigError
 from gristmill.sandbox.confine import confine_server as confine
-from gristmill.sandbox.confine.confine_server import LAUNCHER, Confinement, launcher
+from gristmill.sandbox.confine.confine_server import LAUNCHER, Confinement, open_launcher
 from gristmill.sandbox.linux.confined import confined_profile as walls
 
 
 def _rules(wanted: Confinement) -> dict[str, str]:
-    with launcher(wanted) as (command, _):
-        profile, rest = walls.read(command[command.index(str(LAUNCHER)) + 1 :])
+    with open_launcher(wanted) as (command, _):
+        profile, rest = walls.read_profile(command[command.index(str(LAUNCHER)) + 1 :])
         assert rest == []
         return dict(profile.rules)
 
@@ -80,8 +80,8 @@ def test_no_profile_opens_a_root_a_home_all_of_etc_or_all_of_proc(tmp_path: Path
 
 
 def test_nothing_secret_is_on_the_command_line(tmp_path: Path) -> None:
-    with launcher(_wanted(tmp_path)) as (command, folder):
-        profile, _ = walls.read(command[command.index(str(LAUNCHER)) + 1 :])
+    with open_launcher(_wanted(tmp_path)) as (command, folder):
+        profile, _ = walls.read_profile(command[command.index(str(LAUNCHER)) + 1 :])
         assert command == (*command[: command.index(str(LAUNCHER)) + 1], *profile.words())
         assert folder.stat().st_mode & 0o777 == 0o700
     assert not folder.exists()
@@ -89,7 +89,7 @@ def test_nothing_secret_is_on_the_command_line(tmp_path: Path) -> None:
 
 def test_a_profile_is_read_as_it_was_written_and_the_command_after_it() -> None:
     rules = [("/a b", "read"), ("/odd\udcff", "own"), ("/3", "execute")]
-    written = walls.Profile(rules=rules, network=True, filter=b"\0\xff", remedy="Do this.")
-    found, command = walls.read([*written.words(), "/bin/echo", "2", "--"])
+    written = walls.ConfinedProfile(rules=rules, network=True, filter=b"\0\xff", remedy="Do this.")
+    found, command = walls.read_profile([*written.words(), "/bin/echo", "2", "--"])
     assert (found.rules, found.network, found.filter, found.remedy) == (rules, True, b"\0\xff", "Do this.")
     assert command == ["/bin/echo", "2", "--"]

@@ -17,7 +17,7 @@ def test_all_children_are_seen_although_the_kernel_names_them_page_by_page(monke
     with subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE) as parent:
         assert parent.stdout is not None
         parent.stdout.readline()
-        found = tree.children(parent.pid)
+        found = tree.list_children(parent.pid)
         for child in found:
             os.kill(child, signal.SIGKILL)
         parent.kill()

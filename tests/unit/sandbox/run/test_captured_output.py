@@ -5,12 +5,12 @@ import os
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gristmill.sandbox.run.captured_output import Output
+from gristmill.sandbox.run.captured_output import CapturedOutput
 
 
 def written(data: bytes, keep: int) -> tuple[str, bool]:
     read, write = os.pipe()
-    output = Output(read, keep)
+    output = CapturedOutput(read, keep)
     try:
         for start in range(0, len(data), 30_000):
             os.write(write, data[start : start + 30_000])
@@ -23,7 +23,7 @@ def written(data: bytes, keep: int) -> tuple[str, bool]:
 
 def test_what_was_read_before_the_pipe_was_given_up_stays() -> None:
     read, write = os.pipe()
-    output = Output(read, 1_000)
+    output = CapturedOutput(read, 1_000)
     os.write(write, b"before")
     os.close(write)
     assert output.read() == ("before", False)

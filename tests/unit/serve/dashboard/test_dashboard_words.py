@@ -6,9 +6,9 @@ import pytest
 
 from tests.unit.serve.dashboard.scripts import said
 
-WORDS = 'import { bytes, count, ms, percent, when, zone } from "./src/words.js";'
-ROWS = 'import { extended, newest, refreshed } from "./src/parts/rows.js";'
-BUCKETS = 'import { buckets, stepped } from "./src/parts/buckets.js";'
+FORMAT = 'import { formatBytes, formatCount, formatMs, formatPercent, formatTime, timeZone } from "./src/text/format.ts";'
+ROWS = 'import { addNewest, addOlder, loadNewest } from "./src/executions/paged-rows.ts";'
+BUCKETS = 'import { describeStep, groupByTime } from "./src/overview/time-buckets.ts";'
 
 
 def test_a_duration_is_never_sixty_of_a_smaller_unit() -> None:
@@ -16,38 +16,42 @@ def test_a_duration_is_never_sixty_of_a_smaller_unit() -> None:
         0.04: "0 ms", 9.96: "10 ms", 999.4: "999 ms", 999.6: "1.0 s", 59_949: "59.9 s", 59_960: "1 min", 119_600: "2 min",
         61_000: "1 min 1 s", 3_599_600: "1 h", 18_001_000: "5 h", 18_060_000: "5 h 1 min", 172_800_000: "2 days", 180_000_000: "2 days 2 h",
     }  # fmt: skip
-    assert said(WORDS, "(...times) => times.map(ms)", *given) == list(given.values())
+    assert said(FORMAT, "(...times) => times.map(formatMs)", *given) == list(given.values())
 
 
 def test_sizes_and_shares_are_rounded_once() -> None:
-    assert said(WORDS, "(...sizes) => sizes.map(bytes)", 999, 1_000, 999_600, 9_990_000, 5e12) == [
+    assert said(FORMAT, "(...sizes) => sizes.map(formatBytes)", 999, 1_000, 999_600, 9_990_000, 5e12) == [
         "999 B", "1.0 KB", "1.0 MB", "10 MB", "5000 GB",
     ]  # fmt: skip
-    assert said(WORDS, "() => [percent(0, 3), percent(1, 3), percent(3, 3)]") == ["0 %", "33.3 %", "100 %"]
+    assert said(FORMAT, "() => [[0, 3], [1, 3], [3, 3]].map(([part, all]) => formatPercent(part, all))") == [
+        "0 %",
+        "33.3 %",
+        "100 %",
+    ]
 
 
 @pytest.mark.parametrize("language", ["de_DE.UTF-8", "en_US.UTF-8"])
 def test_numbers_are_written_as_the_service_writes_them(language: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("LANG", "LC_ALL"):
         monkeypatch.setenv(name, language)
-    assert said(WORDS, "(number) => count(number)", 16_828_075) == "16,828,075"
+    assert said(FORMAT, "(number) => formatCount(number)", 16_828_075) == "16,828,075"
 
 
 def test_a_time_says_its_day_and_year_where_they_are_not_today() -> None:
-    assert said(WORDS, "(...times) => times.map(when)", 1.0, 0) == ["1 Jan 1970, 00:00", "\u2013"]
-    assert said(WORDS, "() => when(Date.now() / 1000)", zone="Asia/Tokyo").count(":") == 2
+    assert said(FORMAT, "(...times) => times.map(formatTime)", 1.0, 0) == ["1 Jan 1970, 00:00", "\u2013"]
+    assert said(FORMAT, "() => formatTime(Date.now() / 1000)", zone="Asia/Tokyo").count(":") == 2
 
 
 def test_the_time_zone_is_named() -> None:
-    assert said(WORDS, "() => zone") == "UTC"
-    assert said(WORDS, "() => zone", zone="Asia/Tokyo") == "Asia/Tokyo (GMT+9)"
+    assert said(FORMAT, "() => timeZone") == "UTC"
+    assert said(FORMAT, "() => timeZone", zone="Asia/Tokyo") == "Asia/Tokyo (GMT+9)"
 
 
 def test_charts_have_few_steps_that_are_said() -> None:
     script = """(...spans) => spans.map((span) => {
       const rows = Array.from({ length: 100 }, (_, place) => ({ time: 1e9 + (span * place) / 99, status: "ok", ms: 1 }));
-      const found = buckets(rows);
-      return [found.times.length, stepped(found.step), found.all.reduce((sum, one) => sum + one, 0)];
+      const found = groupByTime(rows);
+      return [found.times.length, describeStep(found.step), found.all.reduce((sum, one) => sum + one, 0)];
     })"""
     spans = {
         1: "one second",
@@ -77,9 +81,9 @@ def pages(*sizes: tuple[int, int], **changed: str) -> list[dict[str, Any]]:
 
 
 SHOW = """(first, older, fresh) => {
-  let shown = refreshed(null, { rows: first.executions, next: first.next, isApart: false });
-  for (const page of older) shown = extended(shown, page);
-  shown = refreshed(shown, fresh);
+  let shown = addNewest(null, { rows: first.executions, next: first.next, isApart: false });
+  for (const page of older) shown = addOlder(shown, page);
+  shown = addNewest(shown, fresh);
   return [shown.rows.map((row) => row.id), shown.next];
 }"""
 
@@ -108,7 +112,7 @@ FETCH = """async (shown, pages) => {
     asked.push(after ?? null);
     return pages[asked.length - 1];
   };
-  const found = await newest(load, shown);
+  const found = await loadNewest(load, shown);
   return [asked, found.rows.length, found.isApart];
 }"""
 

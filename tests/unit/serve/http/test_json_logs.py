@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gristmill.serve.foreign_loggers import LOGGERS
-from gristmill.serve.http.json_logs import HIDDEN, begin_request, log, say, set_up_logs
+from gristmill.serve.http.json_logs import HIDDEN, begin_request, log, log_event, set_up_logs
 
 NAMES = ("", "gristmill", *LOGGERS)
 
@@ -37,7 +37,7 @@ def set_up(level: str = "info") -> io.StringIO:
 
 def test_a_line_has_time_level_event_and_its_fields() -> None:
     stream = set_up()
-    say("execution", execution="abc", status="ok", left_out=None)
+    log_event("execution", execution="abc", status="ok", left_out=None)
     (line,) = lines(stream)
     assert line.pop("time").endswith("+00:00")
     assert line == {"level": "info", "event": "execution", "execution": "abc", "status": "ok"}
@@ -54,7 +54,7 @@ def test_lines_of_a_request_and_of_what_it_set_going_have_its_id() -> None:
         await asyncio.gather(answer("one"), answer("two"))
 
     asyncio.run(both())
-    say("without")
+    log_event("without")
     assert sorted(line.get("request", "") for line in lines(stream)) == ["", "one", "two"]
 
 
@@ -69,7 +69,7 @@ def test_an_id_that_could_be_anything_else_is_replaced() -> None:
 def test_the_configured_level_says_what_is_logged(level: str, seen: int) -> None:
     stream = set_up(level)
     for number in (logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR):
-        say("something", level=number)
+        log_event("something", level=number)
     assert len(lines(stream)) == seen
 
 

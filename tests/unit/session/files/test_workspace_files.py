@@ -13,23 +13,23 @@ from hypothesis import strategies as st
 from gristmill.errors import LimitExceeded, NotFound, Refused
 from gristmill.session.files import open_beneath as beneath
 from gristmill.session.files import workspace_files as files
-from gristmill.session.files.workspace_files import Content, FileEntry, Files, Quota, disk_usage
-from gristmill.session.files.workspace_paths import CheckedPath, checked, shown
+from gristmill.session.files.workspace_files import FileContent, FileEntry, FileQuota, WorkspaceFiles, measure_disk_usage
+from gristmill.session.files.workspace_paths import CheckedPath, check_path, escape_name
 
-QUOTA = Quota(bytes=1_000_000, files=100, file_bytes=500_000)
+QUOTA = FileQuota(bytes=1_000_000, files=100, file_bytes=500_000)
 
 
 @pytest.fixture(params=["openat2", "walk"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Both ways of opening: the kernel's, and ours where it has none."""
-    monkeypatch.setattr(beneath, "_unsupported", [request.param == "walk"])
+    monkeypatch.setattr(beneath, "_openat2_missing", [request.param == "walk"])
     return request.param
 
 
-def workspace(folder: Path, quota: Quota = QUOTA) -> Files:
+def workspace(folder: Path, quota: FileQuota = QUOTA) -> WorkspaceFiles:
     root = folder / "workspace"
     root.mkdir(exist_ok=True)
-    return Files(root=root, quota=quota, uid=os.geteuid(), gid=os.getegid())
+    return WorkspaceFiles(root=root, quota=quota, uid=os.geteuid(), gid=os.getegid())
 
 
 def rule_of(action: Callable[[], object]) -> str:
@@ -41,7 +41,7 @@ def rule_of(action: Callable[[], object]) -> str:
 def test_what_is_written_is_read_and_listed(tmp_path: Path, way: str) -> None:
     space = workspace(tmp_path)
     entry = space.write("out/rows.csv", b"a,b\n1,2\n")
-    assert space.read("out/rows.csv") == Content(body=b"a,b\n1,2\n", offset=0, size=8, mime="text/csv")
+    assert space.read("out/rows.csv") == FileContent(body=b"a,b\n1,2\n", offset=0, size=8, mime="text/csv")
     assert [(each.path, each.kind) for each in space.list().entries] == [("out", "folder"), ("out/rows.csv", "file")]
     assert entry == FileEntry(path="out/rows.csv", kind="file", size=8, changed=entry.changed, mime="text/csv")
 
@@ -152,18 +152,18 @@ def test_a_file_full_of_holes_is_read_in_ranges_only_and_fills_the_quota(tmp_pat
     assert len(space.read("sparse", length=1 << 40).body) == files.READ_BYTES
     with pytest.raises(LimitExceeded):
         space.write("more", b"x")
-    assert disk_usage(space.root) < 1 << 20
+    assert measure_disk_usage(space.root) < 1 << 20
 
 
 @pytest.mark.parametrize(
     ("quota", "limit"),
     [
-        (Quota(bytes=10, files=9, file_bytes=99), "workspace_mb"),
-        (Quota(bytes=99, files=9, file_bytes=10), "file_mb"),
-        (Quota(bytes=99, files=0, file_bytes=99), "workspace_files"),
+        (FileQuota(bytes=10, files=9, file_bytes=99), "workspace_mb"),
+        (FileQuota(bytes=99, files=9, file_bytes=10), "file_mb"),
+        (FileQuota(bytes=99, files=0, file_bytes=99), "workspace_files"),
     ],
 )
-def test_what_does_not_fit_is_not_written(tmp_path: Path, quota: Quota, limit: str) -> None:
+def test_what_does_not_fit_is_not_written(tmp_path: Path, quota: FileQuota, limit: str) -> None:
     space = workspace(tmp_path, quota)
     with pytest.raises(LimitExceeded) as exceeded:
         space.write("a", [b"123456", b"123456"])
@@ -194,15 +194,15 @@ def test_odd_names_are_not_written(tmp_path: Path, name: str) -> None:
 
 @given(st.binary(min_size=1, max_size=255).filter(lambda name: b"/" not in name and b"\0" not in name and name not in (b".", b"..")))  # fmt: skip
 def test_any_name_on_disk_is_shown_and_found_again(name: bytes) -> None:
-    assert shown(name).isprintable()
-    assert checked(shown(name)) == CheckedPath((name,))
+    assert escape_name(name).isprintable()
+    assert check_path(escape_name(name)) == CheckedPath((name,))
 
 
 @given(st.text(max_size=40))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_text_names_anything_outside(tmp_path: Path, path: str) -> None:
     try:
-        parts = checked(path).parts
+        parts = check_path(path).parts
     except Refused:
         return
     joined = os.path.normpath(os.path.join(b"/workspace", *parts))

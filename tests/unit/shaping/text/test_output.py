@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gristmill.model import Budget, Strategy
-from gristmill.shaping.shape_report import shape
+from gristmill.shaping.shape_report import shape_report
 from gristmill.shaping.text import embedded_values as embedded
 from tests.unit.shaping.parts import ROWS, Kept, report
 
@@ -16,7 +16,7 @@ TRACEBACK = f"Traceback (most recent call last):\n{STACK}\nValueError: no such c
 
 
 def shown(output: str, strategy: Strategy = "summarize", tokens: int = 200) -> str:
-    return shape(report(output=output), budget=Budget(output_tokens=tokens), strategy=strategy, spill=Kept()).output
+    return shape_report(report(output=output), budget=Budget(output_tokens=tokens), strategy=strategy, spill=Kept()).output
 
 
 def test_the_same_line_is_shown_once_with_its_number() -> None:
@@ -52,7 +52,7 @@ def test_repeated_tracebacks_are_one() -> None:
 
 
 def test_an_error_keeps_its_end() -> None:
-    shaped = shape(report(error=f"{'x' * 9_000}\n{TRACEBACK}"), budget=BUDGET, spill=Kept(), error_tokens=150)
+    shaped = shape_report(report(error=f"{'x' * 9_000}\n{TRACEBACK}"), budget=BUDGET, spill=Kept(), error_tokens=150)
     assert shaped.error is not None
     assert shaped.error.endswith("ValueError: no such customer")
 
@@ -88,7 +88,7 @@ def test_head_tail_shows_both_ends_and_says_what_is_between() -> None:
 
 def test_the_line_that_looks_at_more_begins_where_the_output_ends() -> None:
     lines = [f"{number}" for number in range(3_000)]
-    shaped = shape(report(output="\n".join(lines)), budget=BUDGET, strategy="head_tail", spill=Kept())
+    shaped = shape_report(report(output="\n".join(lines)), budget=BUDGET, strategy="head_tail", spill=Kept())
     shown_lines = shaped.output.split("\n... [")[0].count("\n") + 1
     assert shaped.left_out[0].how.endswith(f".read().splitlines()[{shown_lines}:{shown_lines + 40}]")
 

@@ -9,7 +9,7 @@ import httpx2
 import pytest
 
 from gristmill.upstream.http import connection_pool as lanes
-from gristmill.upstream.http.connection_pool import Lanes
+from gristmill.upstream.http.connection_pool import ConnectionPool
 
 pytestmark = pytest.mark.anyio
 
@@ -53,7 +53,7 @@ async def serving() -> AsyncGenerator[tuple[Server, Callable[[], Coroutine[Any, 
     listening = await asyncio.start_server(server.serve, "127.0.0.1", 0)
     url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/"
 
-    async with listening, httpx2.AsyncClient(transport=Lanes()) as client:
+    async with listening, httpx2.AsyncClient(transport=ConnectionPool()) as client:
 
         async def ask() -> str:
             return (await client.get(url)).text
@@ -105,7 +105,7 @@ async def test_a_server_that_hangs_up_is_called_anew() -> None:
 
 
 async def test_whoever_finds_no_lane_waits_for_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lanes, "LANES", 2)
+    monkeypatch.setattr(lanes, "MOST_CONNECTIONS", 2)
     async with serving() as (server, ask):
         server.may_answer.clear()
         asked = [asyncio.create_task(ask()) for _ in range(3)]
@@ -119,8 +119,8 @@ async def test_whoever_finds_no_lane_waits_for_one(monkeypatch: pytest.MonkeyPat
 
 
 async def test_a_wait_for_a_lane_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lanes, "LANES", 1)
-    transport = Lanes()
+    monkeypatch.setattr(lanes, "MOST_CONNECTIONS", 1)
+    transport = ConnectionPool()
     async with httpx2.AsyncClient(transport=transport, timeout=httpx2.Timeout(10, pool=0.01)) as client:
         await transport._free.acquire()  # pyright: ignore[reportPrivateUsage] - somebody is on it
         with pytest.raises(httpx2.PoolTimeout, match="under way already"):
@@ -128,15 +128,15 @@ async def test_a_wait_for_a_lane_has_a_limit(monkeypatch: pytest.MonkeyPatch) ->
 
 
 async def test_what_cannot_be_sent_at_all_takes_no_lane(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lanes, "LANES", 1)
-    async with httpx2.AsyncClient(transport=Lanes(), timeout=1) as client:
+    monkeypatch.setattr(lanes, "MOST_CONNECTIONS", 1)
+    async with httpx2.AsyncClient(transport=ConnectionPool(), timeout=1) as client:
         for _ in range(2):
             with pytest.raises(httpx2.UnsupportedProtocol, match="neither http nor https"):
                 await client.get("ftp://127.0.0.1/")
 
 
 async def test_who_gives_up_leaves_his_lane_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lanes, "LANES", 1)
+    monkeypatch.setattr(lanes, "MOST_CONNECTIONS", 1)
     async with serving() as (server, ask):
         server.may_answer.clear()
         asked = asyncio.create_task(ask())

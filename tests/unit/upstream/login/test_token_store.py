@@ -10,8 +10,9 @@ import pytest
 from cryptography.fernet import Fernet
 
 from gristmill.errors import ConfigError
+from gristmill.upstream.login.encrypted_tokens import EncryptedTokens, load_key
 from gristmill.upstream.login.system_keyring import SystemKeyring
-from gristmill.upstream.login.token_store import EncryptedTokens, KeyringTokens, choose_tokens, load_key
+from gristmill.upstream.login.token_store import KeyringTokens, choose_token_store
 
 
 class _LockedError(Exception):
@@ -33,7 +34,7 @@ def _keyring(entries: dict[tuple[str, str], str], *, locked: bool = False) -> Sy
 
 def test_tokens_go_to_the_keyring_when_there_is_one(tmp_path: Path) -> None:
     entries: dict[tuple[str, str], str] = {}
-    store = choose_tokens(tmp_path, _keyring(entries))("crm")
+    store = choose_token_store(tmp_path, _keyring(entries))("crm")
     assert isinstance(store, KeyringTokens)
     assert store.read() is None
     store.write("text")
@@ -42,11 +43,11 @@ def test_tokens_go_to_the_keyring_when_there_is_one(tmp_path: Path) -> None:
 
 
 def test_without_a_keyring_tokens_are_encrypted_and_only_ours(tmp_path: Path) -> None:
-    store = choose_tokens(tmp_path / "tokens", None)("crm")
+    store = choose_token_store(tmp_path / "tokens", None)("crm")
     assert isinstance(store, EncryptedTokens)
     assert store.read() is None
     store.write("access_token")
-    assert choose_tokens(tmp_path / "tokens", None)("crm").read() == "access_token"
+    assert choose_token_store(tmp_path / "tokens", None)("crm").read() == "access_token"
     for file in (tmp_path / "tokens").iterdir():
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         assert b"access_token" not in file.read_bytes()

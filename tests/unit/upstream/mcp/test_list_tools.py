@@ -5,7 +5,7 @@ from typing import Any
 from mcp_types import Tool as WireTool
 
 from gristmill.model import Tool
-from gristmill.upstream.mcp.list_tools import Filter, convert
+from gristmill.upstream.mcp.list_tools import ToolFilter, convert_tools
 
 
 def _wire(**values: Any) -> WireTool:
@@ -14,7 +14,7 @@ def _wire(**values: Any) -> WireTool:
 
 def test_a_tool_is_taken_over_whole() -> None:
     wire = _wire(description="d", title="T", outputSchema={"type": "array"}, annotations={"readOnlyHint": True})
-    assert list(convert([wire], "s", Filter())) == [
+    assert list(convert_tools([wire], "s", ToolFilter())) == [
         Tool(
             server="s",
             name="t",
@@ -36,14 +36,14 @@ def test_a_schema_too_large_or_too_deep_leaves_its_tool_out() -> None:
         _wire(name="deep", outputSchema=deep),
         _wire(name="fine"),
     ]
-    assert [tool.name for tool in convert(tools, "s", Filter())] == ["fine"]
+    assert [tool.name for tool in convert_tools(tools, "s", ToolFilter())] == ["fine"]
 
 
 def test_a_long_description_is_cut() -> None:
-    assert len(next(iter(convert([_wire(description="x" * 100_000)], "s", Filter()))).description) == 32_000
+    assert len(next(iter(convert_tools([_wire(description="x" * 100_000)], "s", ToolFilter()))).description) == 32_000
 
 
 def test_a_filter_offers_what_is_included_and_not_excluded() -> None:
-    only = Filter(include=("get_*",), exclude=("get_secret*",))
+    only = ToolFilter(include=("get_*",), exclude=("get_secret*",))
     assert [name for name in ("get_a", "get_secrets", "set_a") if only.admits(name)] == ["get_a"]
-    assert Filter().admits("anything")
+    assert ToolFilter().admits("anything")

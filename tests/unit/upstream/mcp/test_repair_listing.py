@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp_types.methods import validate_server_result
 
-from gristmill.upstream.mcp.repair_listing import mend_listing
+from gristmill.upstream.mcp.repair_listing import repair_listing
 
 GOOD = {"name": "good", "inputSchema": {"type": "object"}}
 JSON: Any = st.recursive(
@@ -22,12 +22,12 @@ KEYS = st.sampled_from(
 
 def test_a_good_listing_is_passed_on_untouched() -> None:
     listing = {"tools": [GOOD], "nextCursor": "x"}
-    assert mend_listing(listing, "2025-11-25") is listing
+    assert repair_listing(listing, "2025-11-25") is listing
 
 
 @pytest.mark.parametrize("schema", [None, {}, [], "x", {"type": "array"}, {"properties": {}}])
 def test_a_tool_without_a_proper_schema_takes_any_object(schema: Any) -> None:
-    mended = mend_listing({"tools": [GOOD, {"name": "bad", "inputSchema": schema}]}, "2025-11-25")
+    mended = repair_listing({"tools": [GOOD, {"name": "bad", "inputSchema": schema}]}, "2025-11-25")
     assert [tool["name"] for tool in mended["tools"]] == ["good", "bad"]
     assert mended["tools"][1]["inputSchema"]["type"] == "object"
 
@@ -38,6 +38,6 @@ def test_a_tool_without_a_proper_schema_takes_any_object(schema: Any) -> None:
 )
 def test_whatever_stands_beside_it_a_good_tool_survives_and_the_sdk_accepts_the_rest(tools: list[Any], version: str) -> None:
     hints = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
-    mended = mend_listing({"tools": [*tools, GOOD], **hints}, version)
+    mended = repair_listing({"tools": [*tools, GOOD], **hints}, version)
     assert GOOD in mended["tools"]
     validate_server_result("tools/list", version, mended)

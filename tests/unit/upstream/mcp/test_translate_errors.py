@@ -8,7 +8,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CONNECTION_CLOSED, INVALID_PARAMS, INVALID_REQUEST, REQUEST_TIMEOUT
 
 from gristmill.errors import CallRefused, Error, ToolFailed, UpstreamError, UpstreamTimeout, UpstreamUnavailable
-from gristmill.upstream.mcp.translate_errors import TOO_LARGE, one_line, translate
+from gristmill.upstream.mcp.translate_errors import TOO_LARGE, shorten_to_line, translate_error
 
 TABLE: list[tuple[BaseException, type[Error]]] = [
     (MCPError(REQUEST_TIMEOUT, "late"), UpstreamTimeout),
@@ -29,14 +29,14 @@ TABLE: list[tuple[BaseException, type[Error]]] = [
 
 @pytest.mark.parametrize(("foreign", "ours"), TABLE)
 def test_each_has_its_place(foreign: BaseException, ours: type[Error]) -> None:
-    assert type(translate(foreign, "s")) is ours
+    assert type(translate_error(foreign, "s")) is ours
 
 
 def test_ours_pass_unchanged_even_from_a_group() -> None:
     error = CallRefused("no", rule="r")
-    assert translate(ExceptionGroup("a", [error]), "s") is error
+    assert translate_error(ExceptionGroup("a", [error]), "s") is error
 
 
 def test_a_message_is_one_line_of_a_length_that_fits() -> None:
-    assert one_line("a\n  b\tc") == "a b c"
-    assert len(one_line("x" * 10_000)) == 500
+    assert shorten_to_line("a\n  b\tc") == "a b c"
+    assert len(shorten_to_line("x" * 10_000)) == 500

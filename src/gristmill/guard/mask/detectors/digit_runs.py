@@ -1,8 +1,8 @@
-"""Where a number may stand: runs of digits that are no part of a word, and what begins like an IBAN.
+"""Finds the places where a number may be: runs of digits that are not part of a word, and text that begins like an IBAN.
 
 A regular expression tries every digit of a text, and most texts are full of dates, identifiers and amounts. So each character is
-first written as its class, one byte for each, in which the few long runs are found by a plain search for a fixed text. Only
-there a pattern is tried. What is found is what the pattern alone would find.
+first replaced by its class, one byte for each, and a search for a fixed text finds the few long runs. The pattern is tried only
+there. The result is the same as that of the pattern alone.
 """
 
 import re
@@ -10,23 +10,23 @@ from itertools import compress
 
 Spans = list[tuple[int, int]]
 
-GLUE = r" .()/\-\u00a0\u2010-\u2013\u202f"
-"""What people write between the digits of one number; for the brackets of a pattern."""
+DIGIT_SEPARATORS = r" .()/\-\u00a0\u2010-\u2013\u202f"
+"""The characters that people write between the digits of one number, for use in a character class."""
 
 NO_DATE = r"(?![0-9]{3}-[0-9]{2}-[0-9]{2}(?![0-9-]))"
-"""After the first character of a run."""
+"""A look-ahead that excludes dates; it belongs after the first character of a run."""
 
 
-def _run(glue: str) -> re.Pattern[str]:
-    # The first character carries the search (the engine skips to it), so what stands before it is checked after it.
-    # Dates are the commonest runs of all and are passed over here.
+def _compile_run_pattern(glue: str) -> re.Pattern[str]:
+    # The engine skips to the first character, so the pattern begins with it and checks the characters before it afterwards.
+    # Dates are the most common runs and are skipped here.
     return re.compile(rf"[0-9+(](?<![0-9A-Za-z_].)(?<![0-9][-./].){NO_DATE}[0-9{glue}]{{7,}}")
 
 
-RUN, _ASCII_RUN = _run(GLUE), _run(r" .()/\-")
+RUN, _ASCII_RUN = _compile_run_pattern(DIGIT_SEPARATORS), _compile_run_pattern(r" .()/\-")
 
 
-def _classes(members: dict[str, bytes]) -> bytes:
+def _build_class_table(members: dict[str, bytes]) -> bytes:
     table = bytearray(b" " * 256)
     for characters, name in members.items():
         for character in characters:
@@ -36,43 +36,42 @@ def _classes(members: dict[str, bytes]) -> bytes:
 
 _DIGITS = "0123456789"
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-# "?" stands for whatever has no byte of its own, glue of other alphabets among it.
-_IN_RUN = _classes({_DIGITS + "+ .()/-\u00a0?": b"#"})
-_IN_WORD = _classes({_DIGITS: b"1", _LETTERS: b"a", "_": b"_"})
-_LEAST = 7
-_LONG = re.compile(b"########" + b"#*")
-_COUNTRY = re.compile(b" aa11")
+# "?" stands for every character that has no byte of its own, among them separators from other alphabets.
+_IN_RUN = _build_class_table({_DIGITS + "+ .()/-\u00a0?": b"#"})
+_IN_WORD = _build_class_table({_DIGITS: b"1", _LETTERS: b"a", "_": b"_"})
+_LEAST_LENGTH = 7
+_LONG_RUN = re.compile(b"########" + b"#*")
+_IBAN_START = re.compile(b" aa11")
 
 
-def classed(text: str) -> bytes:
-    """One byte per character, for the searches below."""
+def encode_characters(text: str) -> bytes:
+    """Encodes the text with one byte per character, for the searches below."""
     return text.encode("latin-1", "replace")
 
 
 def find_places(characters: bytes) -> Spans:
-    """Start and end of all that is long enough and of the class of digits and what stands between them."""
-    return [place.span() for place in _LONG.finditer(characters.translate(_IN_RUN))]
+    """Finds start and end of every long enough sequence of digits and the characters between digits."""
+    return [place.span() for place in _LONG_RUN.finditer(characters.translate(_IN_RUN))]
 
 
 def find_runs(text: str, places: Spans) -> tuple[Spans, Spans]:
-    """Start and end of all that ``RUN`` finds at those places: those of nothing but digits, and the others.
+    """Finds start and end of every match of ``RUN`` at those places: first the runs of digits only, then the others.
 
-    Step by step for all of them: there may be very many, and the processor does one thing a thousand times in half the time of
-    a thousand things in turn."""
+    It does each step for all places before the next step: there may be very many, and that takes half the time."""
     search = (_ASCII_RUN if text.isascii() else RUN).search
     runs: Spans = []
-    # No run goes on beyond its class, so nothing is cut off by reading no further.
+    # No run extends beyond its place, so a search that ends there cuts nothing off.
     for (_, end), found in zip(places, [search(text, start, end) for start, end in places], strict=True):
         while found:
             runs.append(found.span())
             at = found.end()
-            found = search(text, at, end) if end - at > _LEAST else None
+            found = search(text, at, end) if end - at > _LEAST_LENGTH else None
     is_plain = [text[start:end].isdigit() for start, end in runs]
     return list(compress(runs, is_plain)), [run for run, skip in zip(runs, is_plain, strict=True) if not skip]
 
 
-def find_countries(characters: bytes) -> list[int]:
-    """Where two letters begin a word and two digits follow."""
+def find_iban_starts(characters: bytes) -> list[int]:
+    """Finds where two letters begin a word and two digits follow, as in an IBAN."""
     words = characters.translate(_IN_WORD)
     first = [0] if words.startswith(b"aa11") else []
-    return first + [found.start() + 1 for found in _COUNTRY.finditer(words)]
+    return first + [found.start() + 1 for found in _IBAN_START.finditer(words)]

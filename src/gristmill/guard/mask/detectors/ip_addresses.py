@@ -1,4 +1,4 @@
-"""IP addresses. Off unless asked for: in most texts they are machines, not people."""
+"""Finds IP addresses. Off by default: in most texts they identify machines, not people."""
 
 import re
 from ipaddress import ip_address
@@ -8,8 +8,8 @@ from gristmill.guard.mask.text_spans import Found
 _CANDIDATE = re.compile(r"[0-9A-Fa-f:](?<![0-9A-Za-z_.:-].)[0-9A-Fa-f:.]{2,44}+(?![0-9A-Za-z_])")
 
 
-def find_addresses(text: str) -> Found:
-    """A search for ``ip``: four numbers with dots, and version 6."""
+def find_ip_addresses(text: str) -> Found:
+    """Finds ``ip``: addresses of version 4 (four numbers with dots) and of version 6."""
     return [
         (match.start(), match.start() + len(address), "IP")
         for match in _CANDIDATE.finditer(text)

@@ -1,7 +1,7 @@
-"""What the operator named: patterns, names of people, and the gateway's own secrets.
+"""Finds what the operator configured: patterns, names of people, and the gateway's own secrets.
 
-Patterns run in RE2, which has no backtracking: no tool result can make one of them take for ever. Searching for *every* match can
-still take the square of the length with any engine, so texts are cut into pieces first.
+Patterns run in RE2, which does not backtrack: no tool result can make one of them run without end. A search for *every* match
+can still take time quadratic in the length with any engine, so texts are cut into pieces first.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -9,48 +9,48 @@ from typing import Any
 
 import re2
 
-from gristmill.guard.mask.detectors.literal_search import literal_search
-from gristmill.guard.mask.text_spans import CREDENTIAL, Found, Span, without_gaps
+from gristmill.guard.mask.detectors.literal_search import build_literal_search
+from gristmill.guard.mask.text_spans import CREDENTIAL, Found, Span, cut_spans_at_gaps
 
 _PIECE, _OVERLAP = 4_096, 256
-"""Characters read at once when a line is longer, and how far pieces overlap: a longer match may be seen in part only."""
+"""The length of the pieces of a longer line, and their overlap: only a part of a longer match may be found."""
 
 
-def pattern_finder(patterns: Mapping[str, str]) -> Callable[[str], Found]:
-    """A search for each pattern under its name; within one line, ``^`` and ``$`` being the ends of the line."""
-    compiled = [(name.upper(), _compiled(pattern)) for name, pattern in patterns.items()]
-    any_of_them = _any_of(patterns.values())
+def build_pattern_finder(patterns: Mapping[str, str]) -> Callable[[str], Found]:
+    """Builds a search for all patterns, each within one line; ``^`` and ``$`` match the ends of the line."""
+    compiled = [(name.upper(), _compile_pattern(pattern)) for name, pattern in patterns.items()]
+    combined = _combine_patterns(patterns.values())
 
     def find(text: str) -> Found:
         found: Found = []
-        for start, end in _pieces(text):
+        for start, end in _cut_at_lines(text):
             piece = text[start:end]
-            if any_of_them and not any_of_them.search(piece):
-                continue  # so it is with most
+            if combined and not combined.search(piece):
+                continue  # true for most pieces
             for name, pattern in compiled:
                 spans = ((start + match.start(), start + match.end(), name) for match in pattern.finditer(piece))
                 found.extend(span for span in spans if span[0] < span[1])
-        return list(without_gaps(text, found))
+        return list(cut_spans_at_gaps(text, found))
 
     return find
 
 
-def _compiled(pattern: str) -> Any:  # RE2 comes without types
+def _compile_pattern(pattern: str) -> Any:  # RE2 has no type annotations
     options = re2.Options()
     options.never_nl = True
     options.log_errors = False
     return re2.compile(f"(?m:{pattern})", options)
 
 
-def _any_of(patterns: Iterable[str]) -> Any:
-    """All patterns as one; nothing where they are too large for that, or have groups of the same name."""
+def _combine_patterns(patterns: Iterable[str]) -> Any:
+    """Compiles all patterns as one; None when they are too large for that, or have groups of the same name."""
     try:
-        return _compiled("|".join(f"(?:{pattern})" for pattern in patterns))
+        return _compile_pattern("|".join(f"(?:{pattern})" for pattern in patterns))
     except re2.error:
         return None
 
 
-def _pieces(text: str) -> Iterable[tuple[int, int]]:
+def _cut_at_lines(text: str) -> Iterable[tuple[int, int]]:
     start = 0
     while start < len(text):
         end = min(start + _PIECE, len(text))
@@ -63,30 +63,30 @@ def _pieces(text: str) -> Iterable[tuple[int, int]]:
             start = end if end == len(text) else end - _OVERLAP
 
 
-def name_finder(names: Iterable[str]) -> Callable[[str], Found]:
-    """A search for whole names, as written and in capitals."""
+def build_name_finder(names: Iterable[str]) -> Callable[[str], Found]:
+    """Builds a search for whole names, as written and in capitals."""
     spellings = sorted({spelling for name in names for spelling in (name, name.upper())})
-    search = literal_search(spellings)
+    search = build_literal_search(spellings)
 
     def find(text: str) -> Found:
-        return [(start, end, "NAME") for _, start, end in search(text) if _is_whole(text, start, end)]
+        return [(start, end, "NAME") for _, start, end in search(text) if _is_whole_word(text, start, end)]
 
     return find
 
 
-def literal_finder(literals: Iterable[str]) -> Callable[[str], Found]:
-    """A search for credentials of the gateway, wherever they stand."""
-    search = literal_search(sorted(literals))
+def build_literal_finder(literals: Iterable[str]) -> Callable[[str], Found]:
+    """Builds a search for the gateway's credentials, which are also found inside words."""
+    search = build_literal_search(sorted(literals))
 
     def find(text: str) -> Found:
-        return [_credential(match) for match in search(text)]
+        return [_build_credential_span(match) for match in search(text)]
 
     return find
 
 
-def _credential(match: tuple[int, int, int]) -> Span:
+def _build_credential_span(match: tuple[int, int, int]) -> Span:
     return match[1], match[2], CREDENTIAL
 
 
-def _is_whole(text: str, start: int, end: int) -> bool:
+def _is_whole_word(text: str, start: int, end: int) -> bool:
     return not (start and text[start - 1].isalnum()) and not (end < len(text) and text[end].isalnum())

@@ -1,6 +1,6 @@
-"""Keys and tokens: by the prefixes their issuers gave them, and by the words that people write before them.
+"""Finds keys and tokens, by the prefixes of their issuers and by the words that people write before them.
 
-All prefixes and words are looked for in one pass of an automaton; only where one stands is a pattern tried.
+One pass of an automaton searches for all prefixes and words; a pattern is tried only where one of them was found.
 """
 
 import re
@@ -9,12 +9,12 @@ from functools import cache
 
 from ahocorasick_rs import Implementation
 
-from gristmill.guard.mask.detectors.literal_search import literal_search
-from gristmill.guard.mask.field_hints import hint_of, is_secret
+from gristmill.guard.mask.detectors.literal_search import build_literal_search
+from gristmill.guard.mask.field_hints import is_secret_value, read_hint
 from gristmill.guard.mask.text_spans import Found
 
-# Bodies have a least length and no most: a match is then used up whole, so that no text can make us read it twice.
-_ISSUED = {
+# Bodies have a minimum length and no maximum: a match is consumed whole, so that no text is ever read twice.
+_ISSUED_TOKENS = {
     "AKIA ASIA ABIA ACCA": r"[A-Z2-7]{16}+(?![A-Za-z0-9])",  # AWS
     "ghp_ gho_ ghu_ ghs_ ghr_": r"[A-Za-z0-9]{36,}+",  # GitHub
     "github_pat_": r"[A-Za-z0-9_]{36,}+",
@@ -72,21 +72,23 @@ _NAME_BACKWARDS = re.compile(r"[\w.-]{0,40}")
 _NAME = re.compile(r"[\w.-]{1,64}")
 
 
-def _spellings(word: str) -> set[str]:
+def _list_spellings(word: str) -> set[str]:
     return {word, word.upper(), word[0].upper() + word[1:], word.title()}
 
 
-def secret_finder() -> Callable[[str], Found]:
-    """A search for ``secret``."""
-    issued = [(prefix, body) for prefixes, body in _ISSUED.items() for prefix in prefixes.split()] + [("-----BEGIN ", _PEM)]
+def build_secret_finder() -> Callable[[str], Found]:
+    """Builds a search for ``secret``."""
+    issued = [(prefix, body) for prefixes, body in _ISSUED_TOKENS.items() for prefix in prefixes.split()] + [
+        ("-----BEGIN ", _PEM)
+    ]
 
-    @cache  # a hundred patterns, of which a start needs none and most texts few
-    def pattern(which: int) -> re.Pattern[str]:
+    @cache  # there are a hundred patterns; a start needs none and most texts few of them
+    def compile_token_pattern(which: int) -> re.Pattern[str]:
         prefix, body = issued[which]
         return re.compile(re.escape(prefix) + body)
 
-    words = sorted({spelling for word in _WORDS for spelling in _spellings(word)})
-    search = literal_search([prefix for prefix, _ in issued] + words + list(_SCHEMES), Implementation.DFA)
+    words = sorted({spelling for word in _WORDS for spelling in _list_spellings(word)})
+    search = build_literal_search([prefix for prefix, _ in issued] + words + list(_SCHEMES), Implementation.DFA)
     first_word, first_scheme = len(issued), len(issued) + len(words)
 
     def find(text: str) -> Found:
@@ -96,13 +98,13 @@ def secret_finder() -> Callable[[str], Found]:
             if start < read_to:
                 continue
             if which < first_word:
-                # "task-" holds "sk-"; a token is never the end of a longer word.
+                # "task-" contains "sk-": a token never begins inside a longer word.
                 before, first = text[start - 1 : start], text[start]
                 if first != ":" and (before.isalnum() or before == "_" or (before == "-" and first != "-")):
                     continue
-                span = _issued_at(text, start, pattern(which))
+                span = _match_issued_token(text, start, compile_token_pattern(which))
             else:
-                span = _assigned_at(text, start) if which < first_scheme else _scheme_at(text, end)
+                span = _match_assigned_value(text, start) if which < first_scheme else _match_scheme_value(text, end)
             if span and span[0] < span[1]:
                 found.append((*span, "SECRET"))
             read_to = span[1] if span else read_to
@@ -111,8 +113,8 @@ def secret_finder() -> Callable[[str], Found]:
     return find
 
 
-def _issued_at(text: str, start: int, pattern: re.Pattern[str]) -> tuple[int, int] | None:
-    if text[start] == ":":  # of a bot's token, the digits before it are a part
+def _match_issued_token(text: str, start: int, pattern: re.Pattern[str]) -> tuple[int, int] | None:
+    if text[start] == ":":  # the digits before the colon belong to the token of a Telegram bot
         digits = _BOT_BACKWARDS.match(text[max(0, start - 12) : start][::-1])
         match = pattern.match(text, start) if digits else None
         return (start - len(digits[0]), match.end()) if digits and match else None
@@ -123,26 +125,26 @@ def _issued_at(text: str, start: int, pattern: re.Pattern[str]) -> tuple[int, in
 _BOT_BACKWARDS = re.compile(r"[0-9]{8,10}(?![0-9A-Za-z])")
 
 
-def _assigned_at(text: str, start: int) -> tuple[int, int] | None:
-    """``API_KEY=…``, ``"password": "…"`` and the like: the value, if it is not just a word."""
+def _match_assigned_value(text: str, start: int) -> tuple[int, int] | None:
+    """Returns the span of the value in ``API_KEY=…``, ``"password": "…"`` and similar, if it is not just a word."""
     match = _ASSIGNED.match(text, start)
     if match is None:
         return None
     before = _NAME_BACKWARDS.match(text[max(0, start - 40) : start][::-1])
     name = _NAME.match(text, start - len(before[0]) if before else start)
-    hint = hint_of(name[0]) if name else None
+    hint = read_hint(name[0]) if name else None
     value = match[1]
-    if hint not in ("password", "key") or not is_secret(hint, value) or _is_word(value):
-        # What is too long for a word is read once only, or a text of "token=token=..." would be read over and over.
+    if hint not in ("password", "key") or not is_secret_value(hint, value) or _is_word(value):
+        # A long value is skipped whole, or a text such as "token=token=..." would be read again and again.
         return (match.end(), match.end()) if len(value) > _LONG_VALUE else None
     return match.span(1)
 
 
 def _is_word(value: str) -> bool:
-    """As in "password: required"."""
+    """Tells whether the value is an ordinary word, as in "password: required"."""
     return value.isalpha() and (value.islower() or value.istitle())
 
 
-def _scheme_at(text: str, end: int) -> tuple[int, int] | None:
+def _match_scheme_value(text: str, end: int) -> tuple[int, int] | None:
     match = _SCHEME_VALUE.match(text, end)
     return match.span() if match and not match[0].isalpha() else None

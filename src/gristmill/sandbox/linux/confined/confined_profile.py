@@ -1,27 +1,41 @@
-"""What a confined server may do, and how its launcher is told: by words of its command line, which need no parser."""
+"""What a confined server may do, passed to its launcher as words of the command line, which need no parser."""
 
-TYPE_CHECKING = False  # as in `typing`, whose loading would cost every start milliseconds
+TYPE_CHECKING = False  # as in `typing`, whose import would add milliseconds to every start
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-class Profile:
-    """No secrets: paths with the access to them, whether there is a network, a filter, and what to say if it cannot be had."""
+class ConfinedProfile:
+    """The rights of one server, without secrets: paths with their access, whether it has a network, a filter, the user and group
+    to become, and the advice to print if it cannot be confined."""
 
-    __slots__ = ("filter", "network", "remedy", "rules")
+    __slots__ = ("filter", "network", "remedy", "rules", "user")
 
-    def __init__(self, *, rules: "Sequence[tuple[str, str]]", network: bool, filter: bytes, remedy: str) -> None:  # noqa: A002
-        self.rules, self.network, self.filter, self.remedy = rules, network, filter, remedy
+    def __init__(
+        self,
+        *,
+        rules: "Sequence[tuple[str, str]]",
+        network: bool,
+        filter: bytes,  # noqa: A002
+        remedy: str,
+        user: "tuple[int, int] | None" = None,
+    ) -> None:
+        self.rules, self.network, self.filter, self.remedy, self.user = rules, network, filter, remedy, user
 
     def words(self) -> tuple[str, ...]:
-        """The profile for a command line; the server's own command follows."""
+        """Returns the profile as words for a command line; the server's own command follows them."""
         paths = [word for rule in self.rules for word in rule]
-        return (self.remedy, "network" if self.network else "", self.filter.hex(), str(len(self.rules)), *paths)
+        user = "{}:{}".format(*self.user) if self.user else ""
+        return (self.remedy, "network" if self.network else "", user, self.filter.hex(), str(len(self.rules)), *paths)
 
 
-def read(words: "Sequence[str]") -> tuple[Profile, list[str]]:
-    """The profile, and the command that follows it."""
-    remedy, network, program, count, *rest = words
+def read_profile(words: "Sequence[str]") -> tuple[ConfinedProfile, list[str]]:
+    """Reads the profile from ``words``; returns it and the command that follows it."""
+    remedy, network, named, program, count, *rest = words
     end = 2 * int(count)
     rules = list(zip(rest[0:end:2], rest[1:end:2], strict=True))
-    return Profile(rules=rules, network=bool(network), filter=bytes.fromhex(program), remedy=remedy), rest[end:]
+    uid, _, gid = named.partition(":")
+    user = (int(uid), int(gid)) if named else None
+    return ConfinedProfile(rules=rules, network=bool(network), filter=bytes.fromhex(program), remedy=remedy, user=user), rest[
+        end:
+    ]

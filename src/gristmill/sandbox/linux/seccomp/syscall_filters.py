@@ -1,4 +1,4 @@
-"""The allow-list of system calls as a BPF program, assembled on the host from the policy file next to this one."""
+"""Assembles the allow-list of system calls into a BPF program, on the host, from the policy files next to this one."""
 
 import errno
 import functools
@@ -25,8 +25,8 @@ Instruction = tuple[int, int | Label, int | Label, int | Label]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
-    """What one argument of a call must be like."""
+class ArgumentCheck:
+    """The conditions that one argument of a system call must meet."""
 
     argument: int
     mask: int = 0xFFFFFFFF
@@ -37,36 +37,40 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
-    """A call that is allowed for some arguments only: all checks must pass."""
+class SyscallRule:
+    """A system call that is allowed for some arguments only: all checks must pass.
+
+    With ``if_bits`` (an argument and bits) they count only if that argument has one of these bits.
+    """
 
     syscall: str
-    checks: tuple[Check, ...]
+    checks: tuple[ArgumentCheck, ...]
+    if_bits: tuple[int, int] | None = None
     errno: int = errno.EPERM
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
-    """Which calls are allowed, which only for some arguments, which are answered with a special error."""
+class SyscallPolicy:
+    """Which calls are allowed, which of them for some arguments only, and which are answered with a special error."""
 
     allow: frozenset[str]
-    rules: tuple[Rule, ...]
+    rules: tuple[SyscallRule, ...]
     answers: dict[str, int] = field(default_factory=dict[str, int])
 
 
 @functools.cache
-def _file() -> dict[str, Any]:
+def _read_policy_file() -> dict[str, Any]:
     return tomllib.loads(POLICY_FILE.read_text(encoding="utf-8"))
 
 
-def setup_calls() -> frozenset[str]:
-    """The calls that only the template makes."""
-    return frozenset(_file()["setup"]["names"].split())
+def read_setup_calls() -> frozenset[str]:
+    """Returns the calls that only the template makes."""
+    return frozenset(_read_policy_file()["setup"]["names"].split())
 
 
-def policy(level: str) -> Policy:
-    """What code may call at ``level``, as the policy file says it."""
-    content = _file()
+def read_policy(level: str) -> SyscallPolicy:
+    """Reads from the policy file what code may call at ``level``."""
+    content = _read_policy_file()
     allow = {name for group in content["allow"].values() for name in group.split()}
     rules = [_read_rule(rule) for rule in content["when"]]
     if level == "landlock":
@@ -74,16 +78,22 @@ def policy(level: str) -> Policy:
         stricter = [_read_rule(rule) for rule in content["landlock_level"]["when"]]
         rules = [rule for rule in rules if rule.syscall not in {one.syscall for one in stricter}] + stricter
     answers = {name: getattr(errno, code) for name, code in content["answer"].items()}
-    return Policy(allow=frozenset(allow), rules=tuple(rules), answers=answers)
+    return SyscallPolicy(allow=frozenset(allow), rules=tuple(rules), answers=answers)
 
 
-def _read_rule(rule: dict[str, Any]) -> Rule:
+def _read_rule(rule: dict[str, Any]) -> SyscallRule:
     checks = tuple(_read_check(check) for check in rule["checks"])
-    return Rule(syscall=rule["syscall"], checks=checks, errno=getattr(errno, rule.get("errno", "EPERM")))
+    only_if = rule.get("if_bits")
+    return SyscallRule(
+        syscall=rule["syscall"],
+        checks=checks,
+        errno=getattr(errno, rule.get("errno", "EPERM")),
+        if_bits=(only_if["argument"], only_if["bits"]) if only_if else None,
+    )
 
 
-def _read_check(check: dict[str, Any]) -> Check:
-    return Check(
+def _read_check(check: dict[str, Any]) -> ArgumentCheck:
+    return ArgumentCheck(
         argument=check["argument"],
         mask=check.get("mask", 0xFFFFFFFF),
         only=tuple(check.get("only", ())),
@@ -93,58 +103,58 @@ def _read_check(check: dict[str, Any]) -> Check:
     )
 
 
-def code_filter(level: str, machine: str = kernel.MACHINE) -> bytes:
-    """The whole filter of a child."""
-    return _assemble(policy(level), machine)
+def build_code_filter(level: str, machine: str = kernel.MACHINE) -> bytes:
+    """Builds the complete filter of a child."""
+    return _assemble_filter(read_policy(level), machine)
 
 
-def template_filter(machine: str = kernel.MACHINE) -> bytes:
-    """The filter of the template: what children may do and the set-up calls. Children inherit it."""
-    base = policy("namespaces")
-    setup = setup_calls()
+def build_template_filter(machine: str = kernel.MACHINE) -> bytes:
+    """Builds the filter of the template: the calls of children and the set-up calls. Children inherit it."""
+    base = read_policy("namespaces")
+    setup = read_setup_calls()
     rules = tuple(rule for rule in base.rules if rule.syscall not in setup)
-    return _assemble(Policy(allow=base.allow | setup, rules=rules, answers=base.answers), machine)
+    return _assemble_filter(SyscallPolicy(allow=base.allow | setup, rules=rules, answers=base.answers), machine)
 
 
-def seal_filter(machine: str = kernel.MACHINE) -> bytes:
-    """The small filter that a child stacks on the inherited one: it takes the set-up calls away."""
-    numbers = kernel.tables()[machine]
-    setup = setup_calls()
+def build_seal_filter(machine: str = kernel.MACHINE) -> bytes:
+    """Builds the small filter that a child adds to the inherited one: it takes the set-up calls away."""
+    numbers = kernel.get_syscall_tables()[machine]
+    setup = read_setup_calls()
     program = _Program()
-    _head(program, machine)
-    for rule in policy("namespaces").rules:
+    _add_head(program, machine)
+    for rule in read_policy("namespaces").rules:
         if rule.syscall in setup:
-            _rule(program, numbers[rule.syscall], rule)
+            _add_rule(program, numbers[rule.syscall], rule)
             setup -= {rule.syscall}
-    _refuse(program, set(setup), machine)
+    _end_with_refusals(program, set(setup), machine)
     return program.build()
 
 
-def confined_filter(*, network: bool, machine: str = kernel.MACHINE) -> bytes:
-    """The filter of a confined tool server: all is allowed but what its policy file names."""
+def build_confined_filter(*, network: bool, machine: str = kernel.MACHINE) -> bytes:
+    """Builds the filter of a confined tool server: everything is allowed except what its policy file names."""
     content = tomllib.loads(CONFINED_FILE.read_text(encoding="utf-8"))
     also = content["with_network" if network else "without_network"]
     answers = content["answer"] | also.get("answer", {})
-    numbers = kernel.tables()[machine]
+    numbers = kernel.get_syscall_tables()[machine]
     program = _Program()
-    _head(program, machine)
+    _add_head(program, machine)
     for name in sorted(answers.keys() & numbers.keys()):
         program.add(EQUAL, 0, 1, numbers[name])
         program.add(RETURN, k=_ERRNO | getattr(errno, answers[name]))
     for rule in [_read_rule(rule) for rule in (*content["when"], *also.get("when", ()))]:
         if rule.syscall in numbers:
-            _rule(program, numbers[rule.syscall], rule)
-    _refuse(program, set(content["refuse"].split()), machine)
+            _add_rule(program, numbers[rule.syscall], rule)
+    _end_with_refusals(program, set(content["refuse"].split()), machine)
     return program.build()
 
 
-def _refuse(program: "_Program", names: set[str], machine: str) -> None:
-    """End the program: these calls are refused, all others allowed."""
-    numbers = kernel.tables()[machine]
+def _end_with_refusals(program: "_Program", names: set[str], machine: str) -> None:
+    """Ends the program: these calls are refused, all others are allowed."""
+    numbers = kernel.get_syscall_tables()[machine]
     for name in sorted(names & set(numbers), key=numbers.__getitem__):
         program.add(EQUAL, "refuse", 0, numbers[name])
     program.add(RETURN, k=ALLOW)
-    program.label("refuse")
+    program.place_label("refuse")
     program.add(RETURN, k=_ERRNO | errno.EPERM)
 
 
@@ -158,10 +168,10 @@ class _Program:
     def add(self, op: int, yes: int | Label = 0, no: int | Label = 0, k: int | Label = 0) -> None:
         self.code.append((op, yes, no, k))
 
-    def label(self, name: Label) -> None:
+    def place_label(self, name: Label) -> None:
         self.labels[name] = len(self.code)
 
-    def fresh(self) -> Label:
+    def make_label(self) -> Label:
         return f"at{len(self.code)}.{len(self.labels)}"
 
     def build(self) -> bytes:
@@ -174,26 +184,31 @@ class _Program:
         return target if isinstance(target, int) else self.labels[target] - at - 1
 
 
-def _head(program: _Program, machine: str) -> None:
+def _add_head(program: _Program, machine: str) -> None:
     program.add(LOAD, k=ARCH)
     program.add(EQUAL, 1, 0, ARCHITECTURES[machine])
-    program.add(RETURN, k=KILL)  # another gate (int 0x80) counts its calls differently
+    program.add(RETURN, k=KILL)  # another entry into the kernel (int 0x80) has other call numbers
     program.add(LOAD, k=NUMBER)
     if machine == "x86_64":
         program.add(AT_LEAST, 0, 1, X32_BIT)
         program.add(RETURN, k=KILL)
 
 
-def _rule(program: _Program, number: int, rule: Rule) -> None:
-    end = program.fresh()
+def _add_rule(program: _Program, number: int, rule: SyscallRule) -> None:
+    end = program.make_label()
     program.add(EQUAL, 0, end, number)
+    if rule.if_bits is not None:
+        argument, bits = rule.if_bits
+        program.add(LOAD, k=ARGUMENTS + 8 * argument)
+        program.add(HAS_BITS, 1, 0, bits)
+        program.add(RETURN, k=ALLOW)
     for check in rule.checks:
-        _check(program, check, _ERRNO | rule.errno)
+        _add_check(program, check, _ERRNO | rule.errno)
     program.add(RETURN, k=ALLOW)
-    program.label(end)
+    program.place_label(end)
 
 
-def _check(program: _Program, check: Check, refuse: int) -> None:
+def _add_check(program: _Program, check: ArgumentCheck, refuse: int) -> None:
     program.add(LOAD, k=ARGUMENTS + 8 * check.argument)  # low word: the kernel takes these arguments as 32 bits
     if check.mask != 0xFFFFFFFF:
         program.add(AND, k=check.mask)
@@ -207,32 +222,32 @@ def _check(program: _Program, check: Check, refuse: int) -> None:
         program.add(EQUAL, 0, 1, value)
         program.add(RETURN, k=refuse)
     for place, value in enumerate(check.only):
-        program.add(EQUAL, len(check.only) - place, 0, value)  # past the other values and the refusal
+        program.add(EQUAL, len(check.only) - place, 0, value)  # jumps past the other values and the refusal
     if check.only:
         program.add(RETURN, k=refuse)
 
 
-def _assemble(rules: Policy, machine: str) -> bytes:
-    numbers = kernel.tables()[machine]
+def _assemble_filter(rules: SyscallPolicy, machine: str) -> bytes:
+    numbers = kernel.get_syscall_tables()[machine]
     program = _Program()
-    _head(program, machine)
+    _add_head(program, machine)
     for name, code in rules.answers.items():
         if name in numbers:
             program.add(EQUAL, 0, 1, numbers[name])
             program.add(RETURN, k=_ERRNO | code)
     for rule in rules.rules:
         if rule.syscall in numbers:
-            _rule(program, numbers[rule.syscall], rule)
-    allowed = _ranges(sorted(numbers[name] for name in rules.allow if name in numbers))
-    _search(program, allowed)
-    program.label("refuse")
+            _add_rule(program, numbers[rule.syscall], rule)
+    allowed = _merge_ranges(sorted(numbers[name] for name in rules.allow if name in numbers))
+    _add_range_search(program, allowed)
+    program.place_label("refuse")
     program.add(GREATER, 1, 0, max(numbers.values()))
     program.add(RETURN, k=_ERRNO | errno.EPERM)
     program.add(RETURN, k=_ERRNO | errno.ENOSYS)
     return program.build()
 
 
-def _ranges(numbers: list[int]) -> list[tuple[int, int]]:
+def _merge_ranges(numbers: list[int]) -> list[tuple[int, int]]:
     ranges: list[tuple[int, int]] = []
     for number in numbers:
         if ranges and ranges[-1][1] == number - 1:
@@ -242,8 +257,8 @@ def _ranges(numbers: list[int]) -> list[tuple[int, int]]:
     return ranges
 
 
-def _search(program: _Program, ranges: list[tuple[int, int]]) -> None:
-    """A binary search over the allowed ranges; long jumps go through JUMP, whose offset has 32 bits."""
+def _add_range_search(program: _Program, ranges: list[tuple[int, int]]) -> None:
+    """Adds a binary search over the allowed ranges; long jumps use JUMP, whose offset has 32 bits."""
     if len(ranges) == 1:
         low, high = ranges[0]
         program.add(AT_LEAST, 0, 1, low)
@@ -252,9 +267,9 @@ def _search(program: _Program, ranges: list[tuple[int, int]]) -> None:
         program.add(RETURN, k=ALLOW)
         return
     middle = len(ranges) // 2
-    right = program.fresh()
+    right = program.make_label()
     program.add(AT_LEAST, 0, 1, ranges[middle][0])
     program.add(JUMP, k=right)
-    _search(program, ranges[:middle])
-    program.label(right)
-    _search(program, ranges[middle:])
+    _add_range_search(program, ranges[:middle])
+    program.place_label(right)
+    _add_range_search(program, ranges[middle:])

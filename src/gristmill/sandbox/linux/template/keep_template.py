@@ -1,6 +1,7 @@
-"""The keeper: started by the host with an empty environment, it walks the template's steps in a child and stays outside.
+"""The keeper: started by the host with an empty environment, it does the template's steps in a child and stays outside the jail.
 
-It ends what it started when the host is gone, however the host went, and removes the host's cgroups then.
+When the host has ended, in any way, it ends the template and removes the host's cgroups.
+
 argv: descriptor of the control socket, pid of the host. The first message on the socket is the launch order.
 """
 
@@ -12,7 +13,7 @@ import socket
 import sys
 import time
 
-TYPE_CHECKING = False  # as in `typing`, whose loading would cost the first caller milliseconds
+TYPE_CHECKING = False  # as in `typing`, whose import would cost the first caller milliseconds
 if TYPE_CHECKING:
     from typing import NoReturn
 
@@ -25,55 +26,56 @@ CONTROL = 3
 
 
 def main() -> None:
-    """Start the template, then wait for its end or the host's."""
+    """Starts the template, then waits until the template or the host ends."""
     control = int(sys.argv[1])
     order = json.loads(socket.socket(fileno=os.dup(control)).recv(ORDER_BYTES))
     try:
         host = os.pidfd_open(int(sys.argv[2]))
         if os.getppid() != int(sys.argv[2]):
-            os._exit(1)  # the host died before we could watch it
+            os._exit(1)  # the host ended before it could be watched
         child = os.fork()
         if child == 0:
             _become_template(control, order)
         template = os.pidfd_open(child)
     except OSError as error:
-        _fail(control, f"the keeper cannot watch its processes (pidfd_open): {error.strerror}")
+        _report_failure(control, f"the keeper cannot watch its processes (pidfd_open): {error.strerror}")
     os.close(control)
     ended, _, _ = select.select([host, template], [], [])
     signal.pidfd_send_signal(template, signal.SIGKILL)
     os.waitpid(child, 0)
-    if host in ended:  # a host that lives may start another template with the same groups
-        _remove(order["cgroups"])
+    if host in ended:  # a host that is still alive may start another template with the same groups
+        _remove_cgroups(order["cgroups"])
 
 
 def _become_template(control: int, order: dict[str, list[dict[str, object]]]) -> None:
     try:
-        _go_first()
+        _prefer_for_oom_kill()
         if control != CONTROL:
             os.dup2(control, CONTROL, inheritable=True)
         os.set_inheritable(CONTROL, True)
         os.closerange(CONTROL + 1, 4096)
-        steps.walk(order["steps"], steps.TEMPLATE_STEPS)
-    except BaseException as error:  # whatever it was, the host has to hear of it and nothing may run
-        _fail(CONTROL, str(error))
+        steps.walk_steps(order["steps"], steps.TEMPLATE_STEPS)
+    except BaseException as error:  # for any error: the host must be told, and nothing may run
+        _report_failure(CONTROL, str(error))
 
 
-def _go_first() -> None:
-    """Where memory runs out for all, programs are killed before the host and its tool servers are."""
+def _prefer_for_oom_kill() -> None:
+    """Makes the kernel, when memory runs out, kill programs before the host and its tool servers."""
     try:
         with open("/proc/self/oom_score_adj", "w", encoding="ascii") as score:
             score.write("1000")
     except OSError:
-        pass  # a host that forbids it has said who goes first
+        pass  # a host that forbids this has an order of its own
 
 
-def _fail(control: int, reason: str) -> "NoReturn":
+def _report_failure(control: int, reason: str) -> "NoReturn":
     socket.socket(fileno=control).send(json.dumps({"failed": reason}).encode())
     os._exit(70)
 
 
-def _remove(folders: list[str]) -> None:
-    """Remove cgroup folders, which refuse while a process in them is still dying; on a busy machine that takes its time."""
+def _remove_cgroups(folders: list[str]) -> None:
+    """Removes cgroup folders, retrying for some seconds: the kernel refuses while a process in them has not fully ended, which
+    takes longer on a busy machine."""
     for folder in folders:
         for _ in range(250):
             try:

@@ -1,5 +1,8 @@
-"""Prepared system calls, made one after the other with nothing between them: a child that seals itself in Python would copy
-two hundred of the template's pages and take three times as long. The first call that fails ends the walk."""
+"""Makes prepared system calls one after the other, with no Python between them. The first call that fails ends the walk.
+
+With a walk in Python, each waiting child copies 30 more of the template's pages and a fresh run takes a tenth longer:
+docs/adr/0012-walk-in-machine-code.md.
+"""
 
 import ctypes
 import errno
@@ -10,13 +13,14 @@ from dataclasses import dataclass
 
 from gristmill.sandbox.linux import kernel
 
-MOST = 160
-ANY = -1
+MOST_CALLS = 160
+ANY_RESULT = -1
 
 
-class Call(ctypes.Structure):
-    """One call. ``want`` is the only good result (or ANY), ``keep`` is where to store it (or 0); the walk goes on ``on_ok``
-    bytes further, after a failure ``on_error`` bytes, or ends there when that is 0 and leaves what it got in ``result``."""
+class PreparedSyscall(ctypes.Structure):
+    """One call. ``want`` is the only good result (or ANY), ``keep`` is the address to store it at (or 0). The walk continues
+    ``on_ok`` bytes further; after a failure ``on_error`` bytes further, or, when that is 0, it ends there and leaves the failure
+    in ``result``."""
 
     number: int
     args: "ctypes.Array[ctypes.c_long]"
@@ -32,9 +36,9 @@ class Call(ctypes.Structure):
     ]
 
 
-SIZE = ctypes.sizeof(Call)
+CALL_BYTES = ctypes.sizeof(PreparedSyscall)
 
-# A loop over the fields of ``Call``, for the machines whose code we know; elsewhere Python makes the same walk.
+# A loop over the fields of ``PreparedSyscall``, for the machines that we have code for; on others Python makes the same walk.
 _CODE = {
     "x86_64": bytes.fromhex(
         "53 55"  # push rbx; push rbp
@@ -66,19 +70,19 @@ FORK_FAILED = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Walker:
-    """Two ways to make the calls from one address to another, which both return where they stopped.
+class SyscallWalker:
+    """Two functions that make the calls from one address to another; both return the address where they stopped.
 
-    ``fork`` makes them in a new process, entered by the function whose address is its third argument; the old one gets the
-    negative pid, or FORK_FAILED.
+    ``fork`` makes the calls in a new process, which it forks by the function whose address is its third argument; in the old
+    process it returns the negative pid, or FORK_FAILED.
     """
 
     walk: Callable[[int, int], int]
     fork: Callable[[int, int, int], int]
 
 
-def native() -> Walker | None:
-    """The walk in machine code; None where we have none or the host forbids new code."""
+def load_native_walker() -> SyscallWalker | None:
+    """Loads the walk in machine code; returns None where there is none for this machine or the host forbids new code."""
     code = _CODE.get(kernel.MACHINE)
     if code is None:
         return None
@@ -86,30 +90,32 @@ def native() -> Walker | None:
         page = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         page.write(code)
         address = ctypes.addressof(ctypes.c_char.from_buffer(page))
-        kernel.call("mprotect", address, mmap.PAGESIZE, mmap.PROT_READ | mmap.PROT_EXEC)
+        kernel.make_syscall("mprotect", address, mmap.PAGESIZE, mmap.PROT_READ | mmap.PROT_EXEC)
     except OSError:
         return None
     _pages.append(page)
     word = ctypes.c_long
-    return Walker(ctypes.PYFUNCTYPE(word, word, word)(address), ctypes.PYFUNCTYPE(word, word, word, word)(address + _FORK_AT))
+    return SyscallWalker(
+        ctypes.PYFUNCTYPE(word, word, word)(address), ctypes.PYFUNCTYPE(word, word, word, word)(address + _FORK_AT)
+    )
 
 
 _pages: list[mmap.mmap] = []
-"""Pages of code, held for as long as the process lives."""
+"""Pages of machine code, held for the life of the process."""
 
 
-def _walk(at: int, end: int) -> int:
-    """The same in Python."""
+def _walk_in_python(at: int, end: int) -> int:
+    """Makes the same walk as the machine code, in Python."""
     while at < end:
-        call = Call.from_address(at)
-        result = kernel.raw(call.number, *call.args)
+        call = PreparedSyscall.from_address(at)
+        result = kernel.make_raw_syscall(call.number, *call.args)
         if result < 0:
             if not call.on_error:
                 call.result = result
                 return at
             at += call.on_error
             continue
-        if call.want not in (ANY, result):
+        if call.want not in (ANY_RESULT, result):
             call.result = result
             return at
         if call.keep:
@@ -118,76 +124,78 @@ def _walk(at: int, end: int) -> int:
     return at
 
 
-def _fork(at: int, end: int, _: int) -> int:
+def _fork_in_python(at: int, end: int, _: int) -> int:
     pid = kernel.fork()
-    return _walk(at, end) if pid == 0 else -pid
+    return _walk_in_python(at, end) if pid == 0 else -pid
 
 
-SLOW = Walker(_walk, _fork)
-"""For machines whose code we do not know."""
+PYTHON_WALKER = SyscallWalker(_walk_in_python, _fork_in_python)
+"""The walker for machines without machine code."""
 
 
-class Batch:
-    """Calls under construction, then ready to be walked as often as there are children."""
+class SyscallBatch:
+    """Calls under construction, which can then be walked once per child."""
 
     def __init__(self) -> None:
-        self._calls = (Call * MOST)()
+        self._calls = (PreparedSyscall * MOST_CALLS)()
         self._base = ctypes.addressof(self._calls)
         self._names: list[str] = []
         self._held: list[object] = []
         self.step = ""
 
-    def add(self, name: str, *args: object, want: int = ANY, skip_on_ok: int = 0, on_error_go_on: bool = False) -> Call:
-        """One more call of the current step. Text and structures are passed by address, and held here.
+    def add(
+        self, name: str, *args: object, want: int = ANY_RESULT, skip_on_ok: int = 0, on_error_go_on: bool = False
+    ) -> PreparedSyscall:
+        """Adds a call to the current step. Text and structures are passed by address, and held here.
 
         Raises:
             KernelRefused: this machine has no such call.
         """
-        if len(self._names) == MOST:
+        if len(self._names) == MOST_CALLS:
             raise OSError(errno.E2BIG, "more calls than a batch holds")
         call = self._calls[len(self._names)]
-        call.number = kernel.number(name)
+        call.number = kernel.find_syscall_number(name)
         for place, arg in enumerate(args):
-            call.args[place] = self._word(arg)
-        call.want, call.on_ok, call.on_error = want, SIZE * (1 + skip_on_ok), SIZE if on_error_go_on else 0
+            call.args[place] = self._convert_argument(arg)
+        call.want, call.on_ok, call.on_error = want, CALL_BYTES * (1 + skip_on_ok), CALL_BYTES if on_error_go_on else 0
         self._names.append(f"{self.step}: {name}")
         return call
 
-    def keep(self, call: Call, address: int) -> None:
-        """Store the call's result, a descriptor, at ``address`` when it is known."""
+    def store_result_at(self, call: PreparedSyscall, address: int) -> None:
+        """Stores the call's result, a descriptor, at ``address`` once it is known."""
         call.keep = address
 
-    def argument(self, call: Call, place: int) -> int:
-        """Where an argument of a call is stored."""
+    def argument_address(self, call: PreparedSyscall, place: int) -> int:
+        """Returns the address where an argument of a call is stored."""
         return ctypes.addressof(call) + 8 * (1 + place)
 
     def __len__(self) -> int:
         return len(self._names)
 
-    def walk(self, walker: Walker, first: int = 0, end: int | None = None) -> None:
-        """Make the calls.
+    def walk(self, walker: SyscallWalker, first: int = 0, end: int | None = None) -> None:
+        """Makes the calls.
 
         Raises:
-            KernelRefused: at the first that fails; the message names its step and the call.
+            KernelRefused: a call failed; the message names its step and the call.
         """
-        self.check(walker.walk(self.at(first), self.at(end)), end)
+        self.check_complete(walker.walk(self.call_address(first), self.call_address(end)), end)
 
-    def at(self, place: int | None) -> int:
-        """The address of a call; None is the end."""
-        return self._base + SIZE * (len(self._names) if place is None else place)
+    def call_address(self, place: int | None) -> int:
+        """Returns the address of a call; None stands for the end."""
+        return self._base + CALL_BYTES * (len(self._names) if place is None else place)
 
-    def check(self, stopped: int, end: int | None = None) -> None:
-        """See whether a walk that stopped there is complete.
+    def check_complete(self, stopped: int, end: int | None = None) -> None:
+        """Checks whether a walk that stopped at this address is complete.
 
         Raises:
             KernelRefused: it is not; the message names the step and the call that failed.
         """
-        if stopped != self.at(end):
-            place = (stopped - self._base) // SIZE
+        if stopped != self.call_address(end):
+            place = (stopped - self._base) // CALL_BYTES
             number = -self._calls[place].result if self._calls[place].result < 0 else errno.EIO
             raise kernel.KernelRefused(number, f"{self._names[place]}: {os.strerror(number)}")
 
-    def _word(self, arg: object) -> int:
+    def _convert_argument(self, arg: object) -> int:
         if isinstance(arg, int):
             return arg
         if arg is None:

@@ -1,4 +1,4 @@
-"""The template's steps by name: what the launcher may be asked to do, and nothing else."""
+"""The template's steps by name: these actions, and no others, can be ordered from the launcher."""
 
 import os
 from collections.abc import Callable
@@ -7,14 +7,14 @@ from gristmill.sandbox.linux import mounts, namespaces, rlimits
 
 
 class StepFailed(Exception):
-    """The launch ends here; the message names the step and what the kernel said."""
+    """The launch ends here; the message names the step and the kernel's reason."""
 
 
-def walk(steps: list[dict[str, object]], actions: dict[str, Callable[..., object]]) -> None:
-    """Do each step in order.
+def walk_steps(steps: list[dict[str, object]], actions: dict[str, Callable[..., object]]) -> None:
+    """Does each step in order.
 
     Raises:
-        StepFailed: on the first that fails; nothing after it was done.
+        StepFailed: a step failed; no step after it was done.
     """
     for number, step in enumerate(steps, 1):
         arguments = {key: value for key, value in step.items() if key != "do"}
@@ -26,46 +26,46 @@ def walk(steps: list[dict[str, object]], actions: dict[str, Callable[..., object
 
 
 def cover_packages(library: str) -> None:
-    """Hide the packages installed for the host's own use: code gets those it was given, nothing else."""
+    """Hides the packages that are installed for the host's own use: code gets only the packages that were configured for it."""
     for name in ("site-packages", "dist-packages"):
         if mounts.is_folder(f"{library}/{name}"):
-            mounts.cover(f"{library}/{name}")
+            mounts.cover_path(f"{library}/{name}")
 
 
-def new_pid_namespace() -> None:
-    """Go on as pid 1 of a new pid namespace; the old self only waits and passes the end on."""
+def enter_new_pid_namespace() -> None:
+    """Continues as pid 1 of a new pid namespace; the old process only waits and passes the exit code on."""
     namespaces.unshare(["pid"])
     child = os.fork()
     if child:
-        # Whatever ends first takes the other along: the kernel by PDEATHSIG downwards, we by waiting upwards.
+        # Either process ends with the other: the kernel kills the child by PDEATHSIG, and the parent waits for the child.
         _, status = os.waitpid(child, 0)
         os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
 
 
 def exec_template(executable: str, mill: str, env: dict[str, str]) -> None:
-    """Become the template: a clean interpreter with no environment but its own."""
+    """Becomes the template: a clean interpreter with no environment variables but those of the plan."""
     script = f"{mill}/gristmill/sandbox/linux/template/fork_template.py"
     os.execve(executable, [executable, "-I", "-S", "-B", "-X", "utf8", script], env)
 
 
 TEMPLATE_STEPS: dict[str, Callable[..., object]] = {
-    "become": namespaces.become,
-    "bind": mounts.bind,
+    "become": namespaces.become_user,
+    "bind": mounts.bind_path,
     "bind_device": mounts.bind_device,
     "bind_proc": mounts.bind_proc,
     "cover_packages": cover_packages,
     "die_with_parent": namespaces.die_with_parent,
-    "enter_user": namespaces.enter_user,
+    "enter_user": namespaces.enter_user_namespace,
     "exec_template": exec_template,
-    "file": mounts.file,
-    "folder": mounts.folder,
+    "file": mounts.write_file,
+    "folder": mounts.make_folder,
     "forget_old_root": mounts.forget_old_root,
-    "fresh_proc": mounts.fresh_proc,
-    "new_pid_namespace": new_pid_namespace,
-    "new_root": mounts.new_root,
+    "fresh_proc": mounts.mount_fresh_proc,
+    "new_pid_namespace": enter_new_pid_namespace,
+    "new_root": mounts.enter_new_root,
     "seal_root": mounts.seal_root,
     "set_hostname": namespaces.set_hostname,
-    "symlink": mounts.symlink,
-    "thread_stacks": rlimits.thread_stacks,
+    "symlink": mounts.make_symlink,
+    "thread_stacks": rlimits.set_thread_stacks,
     "unshare": namespaces.unshare,
 }

@@ -1,13 +1,13 @@
-"""A person's choice from a numbered list."""
+"""Parses the user's choice from a numbered list."""
 
 from collections.abc import Sequence
 
 
-def chosen(said: str, known: Sequence[str]) -> tuple[str, ...]:
-    """The names that ``said`` picks from ``known``: numbers (from 1), ranges, names, `all` or `none`.
+def pick_names(said: str, known: Sequence[str]) -> tuple[str, ...]:
+    """Returns the names of ``known`` that ``said`` picks: numbers (from 1), ranges, names, `all` or `none`.
 
     Raises:
-        ValueError: something that is not in the list; says what would be.
+        ValueError: ``said`` holds a word that is not in the list; the message says what is allowed.
     """
     found: list[str] = []
     for word in said.replace(",", " ").split():
@@ -18,16 +18,16 @@ def chosen(said: str, known: Sequence[str]) -> tuple[str, ...]:
         elif word in known:
             found.append(word)
         else:
-            found += (known[number - 1] for number in _numbers(word, len(known)))
+            found += (known[number - 1] for number in _read_range(word, len(known)))
     return tuple(dict.fromkeys(found))
 
 
-def _numbers(word: str, most: int) -> range:
+def _read_range(word: str, most: int) -> range:
     first, _, last = word.partition("-")
     try:
         numbers = range(int(first), int(last or first) + 1)
     except ValueError:
-        raise ValueError(f"{word!r} is neither a number nor a name of the list") from None
+        raise ValueError(f"{word!r} is not in the list: type numbers or names from it") from None
     if not numbers or numbers[0] < 1 or numbers[-1] > most:
-        raise ValueError(f"{word!r}: the numbers go from 1 to {most}")
+        raise ValueError(f"{word!r}: type numbers from 1 to {most}")
     return numbers

@@ -1,4 +1,4 @@
-"""What can be written next in the shell: servers, their tools, names of this session, Python's own words. Pure; runs no code."""
+"""Completes words in the shell: servers, their tools, names of this session, Python's own words. Pure; runs no code."""
 
 import ast
 import builtins
@@ -17,20 +17,20 @@ _PYTHON = frozenset({*keyword.kwlist, *(name for name in dir(builtins) if not na
 
 
 @dataclass(slots=True)
-class Names:
-    """What the session knows: modules of servers with their functions, and its own names, each with the server it stands for."""
+class CompletionNames:
+    """The names that can be completed: server modules with their functions, and session names with the server each stands for."""
 
     modules: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     bound: dict[str, str | None] = field(default_factory=dict[str, str | None])
 
     def learn(self, code: str) -> None:
-        """Take note of the names that ``code`` makes and deletes at its top level."""
+        """Records the names that ``code`` binds and deletes at its top level."""
         try:
             statements = ast.parse(code).body
         except (SyntaxError, ValueError, RecursionError):
             return
         for statement in statements:
-            for name, server in _bound(statement):
+            for name, server in _find_bound_names(statement):
                 self.bound[name] = server
             if isinstance(statement, ast.Delete):
                 for target in statement.targets:
@@ -38,12 +38,12 @@ class Names:
                         self.bound.pop(target.id, None)
 
 
-def completions(line: str, word: str, names: Names) -> list[str]:
-    """What ``word``, the last of ``line``, may become; in order, each whole."""
-    return sorted(choice for choice in _choices(line, word, names) if choice.startswith(word))
+def complete_word(line: str, word: str, names: CompletionNames) -> list[str]:
+    """Returns all completions of ``word``, the last word of ``line``, sorted."""
+    return sorted(choice for choice in _list_choices(line, word, names) if choice.startswith(word))
 
 
-def _choices(line: str, word: str, names: Names) -> Iterator[str]:
+def _list_choices(line: str, word: str, names: CompletionNames) -> Iterator[str]:
     if line.startswith(":"):
         yield from names.modules if _SERVER_ARGUMENT.match(line) else COMMANDS if line == word else ()
     elif found := _FROM_MODULE.match(line):
@@ -60,10 +60,10 @@ def _choices(line: str, word: str, names: Names) -> Iterator[str]:
         yield from {*names.bound, *_PYTHON}
 
 
-def _bound(statement: ast.AST) -> Iterator[tuple[str, str | None]]:
+def _find_bound_names(statement: ast.AST) -> Iterator[tuple[str, str | None]]:
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         yield statement.name, None
-        return  # what is inside is its own
+        return  # names inside a function or class are local to it
     if isinstance(statement, ast.Import):
         for alias in statement.names:
             server = alias.name.removeprefix("servers.") if alias.name.startswith("servers.") and alias.asname else None
@@ -75,4 +75,4 @@ def _bound(statement: ast.AST) -> Iterator[tuple[str, str | None]]:
         yield statement.id, None
     elif not isinstance(statement, ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
         for child in ast.iter_child_nodes(statement):
-            yield from _bound(child)
+            yield from _find_bound_names(child)

@@ -1,4 +1,4 @@
-"""Where the shell's input comes from: a terminal with history and completion, or a pipe."""
+"""Reads the shell's input: from a terminal with history and completion, or from a pipe."""
 
 import ast
 import codeop
@@ -12,30 +12,30 @@ PROMPT, MORE = ">>> ", "... "
 DELIMITERS = " \t\n()[]{},=+-*/%<>!|&^~;'\"@"
 
 Complete = Callable[[str, str], list[str]]
-"""What the last word of a line may become."""
+"""Takes a line and its last word; returns the completions of that word."""
 
 
-def piped(text: str) -> Iterator[str]:
-    """Commands (lines that begin with a colon) and the programs between them."""
+def split_piped_text(text: str) -> Iterator[str]:
+    """Splits piped text into commands (lines that begin with a colon) and the programs between them."""
     program: list[str] = []
     for line in text.splitlines(keepends=True):
         if line.startswith(":"):
-            yield from _whole(program)
+            yield from _join_program(program)
             program = []
             yield line.strip()
         else:
             program.append(line)
-    yield from _whole(program)
+    yield from _join_program(program)
 
 
-def _whole(program: list[str]) -> Iterator[str]:
+def _join_program(program: list[str]) -> Iterator[str]:
     text = "".join(program)
     if text.strip():
         yield text
 
 
-def typed() -> Iterator[str]:
-    """Commands and statements as a person types them; Ctrl-C forgets what was typed, the end of input ends it."""
+def read_typed_lines() -> Iterator[str]:
+    """Yields commands and statements as the user types them. Ctrl-C discards unfinished lines; end of input (Ctrl-D) ends it."""
     lines: list[str] = []
     while True:
         try:
@@ -48,45 +48,46 @@ def typed() -> Iterator[str]:
             sys.stdout.write("\n")
             return
         text = "\n".join(lines)
-        if text.startswith(":") or is_whole(text):
+        if text.startswith(":") or is_complete_statement(text):
             lines = []
             if text.strip():
                 yield text.strip() if text.startswith(":") else text
 
 
-def is_whole(text: str) -> bool:
-    """Whether a statement is finished; one with a mistake in it is, so that the mistake can be told."""
+def is_complete_statement(text: str) -> bool:
+    """Tells whether a statement is complete. One with a syntax error counts as complete, so that the error is reported."""
     compiler = codeop.CommandCompiler()
     compiler.compiler.flags |= ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
     try:
         return compiler(text, "<shell>", "single") is not None
     except (SyntaxError, ValueError, OverflowError):
-        # A `return` is allowed in our programs; Python's own reader would call it a mistake and so finished, too.
+        # Our programs may `return` at the top level, which Python's compiler reports as an error even in an unfinished block.
+        # So a text whose last line ends with a colon is taken as unfinished.
         return not re.search(r":\s*(#.*)?$", text.rsplit("\n", 1)[-1])
 
 
-def use_terminal(history: Path, complete: Complete) -> Callable[[], None]:
-    """Turn on line editing, history and completion; returns what saves the history. Without readline, plain lines."""
+def set_up_terminal(history: Path, complete: Complete) -> Callable[[], None]:
+    """Turns on line editing, history and completion; returns a function that saves the history. Does nothing without readline."""
     try:
         import readline
     except ImportError:
         return lambda: None
     history.parent.mkdir(parents=True, exist_ok=True)
-    history.touch(mode=0o600)  # what a person typed is theirs
+    history.touch(mode=0o600)  # typed lines are private to the user
     try:
         readline.read_history_file(history)
     except OSError:
-        pass  # an unreadable history is no reason not to start
+        pass  # the shell starts without history if the file cannot be read
     found: list[str] = []
 
-    def one(word: str, number: int) -> str | None:
+    def complete_next(word: str, number: int) -> str | None:
         nonlocal found
         if number == 0:
             found = complete(readline.get_line_buffer()[: readline.get_endidx()], word)
         return found[number] if number < len(found) else None
 
     readline.set_history_length(HISTORY_LINES)
-    readline.set_completer(one)
+    readline.set_completer(complete_next)
     readline.set_completer_delims(DELIMITERS)
     readline.parse_and_bind("bind ^I rl_complete" if "libedit" in (readline.__doc__ or "") else "tab: complete")
     return lambda: readline.write_history_file(history)

@@ -1,4 +1,4 @@
-"""The shell's line to the runtime, which lives in a thread of its own: run code, be interrupted, answer questions."""
+"""Runs the shell's code on a runtime in another thread, so that Ctrl-C and questions are handled in the main thread."""
 
 import asyncio
 import queue
@@ -15,107 +15,98 @@ from gristmill.model import Budget, Outcome, Plan
 from gristmill.runtime.runtime import Runtime
 
 STOP_SECONDS = 5.0
-LOOK_UP_SECONDS = 0.2
+POLL_SECONDS = 0.2
 LISTING_SECONDS = 60.0
 BUDGET = Budget(output_tokens=50_000, result_tokens=20_000)
-"""A person reads more than a model should have to pay for."""
+"""Larger than for a model: a person at the shell reads for free."""
 
-Verdict = Literal["all", "none"] | Sequence[int]
+PlanVerdict = Literal["all", "none"] | Sequence[int]
 T = TypeVar("T")
 
 
-class Interrupted(Exception):
-    """The code was stopped by Ctrl-C."""
+class ShellInterrupted(Exception):
+    """Ctrl-C stopped the code."""
 
 
-class Conversation:
-    """One session of an open runtime, for a caller that waits in the main thread."""
+class ShellSession:
+    """One session of an open runtime, with blocking methods for the main thread."""
 
     def __init__(self, portal: BlockingPortal, runtime: Runtime, session: str) -> None:
         self._portal, self._session, self.runtime = portal, runtime.session(session), runtime
         self._listing: Future[None] | None = None
 
-    def list_meanwhile(self) -> None:
-        """Let servers whose tools are not known yet be listed while a person begins to type."""
+    def start_listing(self) -> None:
+        """Starts to list servers that were never listed before, in the background while the user begins to type."""
         self._listing = self._portal.start_task_soon(self.runtime.settled, LISTING_SECONDS)
 
-    def leave(self) -> None:
-        """Wait for nobody."""
+    def stop_listing(self) -> None:
+        """Stops the listing that `list_meanwhile` started."""
         if self._listing is not None:
             self._listing.cancel()
 
     def ask(self, question: Callable[[Runtime], Awaitable[T]]) -> T:
-        """The answer of the runtime to anything."""
+        """Returns the result of an async ``question`` to the runtime."""
 
         async def work() -> T:
             return await question(self.runtime)
 
         return self._portal.call(work)
 
-    def run(self, code: str, emit: Emit, decide: Callable[[Plan], Verdict] | None) -> Outcome:
-        """Run ``code``; ``decide`` is asked here, in this thread, when calls need approval.
+    def run(self, code: str, emit: Emit, decide: Callable[[Plan], PlanVerdict] | None) -> Outcome:
+        """Runs ``code``. When calls need approval, ``decide`` is called in this thread.
 
         Raises:
-            Interrupted: by Ctrl-C; the session lives on if the code stopped when asked.
+            ShellInterrupted: the user pressed Ctrl-C; the session's names survive if the code stopped when asked to.
         """
-        inbox: queue.SimpleQueue[tuple[Plan, Future[Verdict]] | None] = queue.SimpleQueue()
+        inbox: queue.SimpleQueue[tuple[Plan, Future[PlanVerdict]] | None] = queue.SimpleQueue()
 
-        async def approve(plan: Plan) -> Verdict:
-            answer: Future[Verdict] = Future()
+        async def approve(plan: Plan) -> PlanVerdict:
+            answer: Future[PlanVerdict] = Future()
             inbox.put((plan, answer))
             return await asyncio.wrap_future(answer)
 
         options: dict[str, Any] = {"emit": emit, "budget": BUDGET, "approve": approve if decide is not None else None}
         task = self._portal.call(self._start, code, options, inbox)
         try:
-            while (question := _next(inbox)) is not None:
+            while (question := _wait_for_item(inbox)) is not None:
                 assert decide is not None
                 question[1].set_result(decide(question[0]))
-            return self._portal.call(_result, task)
+            return self._portal.call(_await_result, task)
         except KeyboardInterrupt:
-            # Once and no more: a scope of anyio would cancel again and again, and not let the session stop in peace.
+            # Cancel once: a cancel scope of anyio would cancel again at every await and break the orderly stop of the session.
             self._portal.call(task.cancel)
-            self._portal.call(_over, task)
-            raise Interrupted from None
+            self._portal.call(_wait_until_done, task)
+            raise ShellInterrupted from None
 
-    async def _start(self, code: str, options: dict[str, Any], inbox: "queue.SimpleQueue[Any]") -> "asyncio.Task[Outcome]":
+    async def _start(self, code: str, options: dict[str, Any], inbox: queue.SimpleQueue[Any]) -> asyncio.Task[Outcome]:
         task = asyncio.create_task(self._session.execute(code, **options))
         task.add_done_callback(lambda _: inbox.put(None))
         return task
 
 
-def _next(inbox: "queue.SimpleQueue[T]") -> T:
-    """What comes next. Ctrl-C may reach another thread, which does not wake this one: it has to look up now and then."""
+def _wait_for_item(inbox: queue.SimpleQueue[T]) -> T:
+    """Waits for the next item, with a time-out: a Ctrl-C that the kernel hands to another thread does not wake this thread."""
     while True:
         try:
-            return inbox.get(timeout=LOOK_UP_SECONDS)
+            return inbox.get(timeout=POLL_SECONDS)
         except queue.Empty:
             continue
 
 
-async def _result(task: "asyncio.Task[Outcome]") -> Outcome:
+async def _await_result(task: asyncio.Task[Outcome]) -> Outcome:
     return await task
 
 
-async def _over(task: "asyncio.Task[Outcome]") -> None:
+async def _wait_until_done(task: asyncio.Task[Outcome]) -> None:
     await asyncio.wait([task], timeout=STOP_SECONDS)
 
 
 @contextmanager
-def conversation(config: Config, session: str) -> Generator[Conversation]:
-    """An open runtime in a thread of its own, and a session in it."""
+def open_shell_session(config: Config, session: str) -> Generator[ShellSession]:
+    """Opens a runtime in another thread, and yields a session of it."""
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(Runtime.open(config)) as runtime:
-        opened = Conversation(portal, runtime, session)
+        opened = ShellSession(portal, runtime, session)
         try:
             yield opened
         finally:
-            opened.leave()
-
-
-def plan_lines(plan: Plan) -> list[str]:
-    """What a plan wants to do, a line per call."""
-
-    def words(arguments: Any) -> str:
-        return ", ".join(f"{name}={value!r}" for name, value in arguments.items())[:300]
-
-    return [f"{call.number}. {call.tool}({words(call.arguments)})  [{call.rule}]" for call in plan.calls]
+            opened.stop_listing()

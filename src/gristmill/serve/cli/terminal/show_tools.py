@@ -1,37 +1,33 @@
-"""What a search found, and tools in full, on their way out: for a person, or as JSON."""
+"""Prints search results and full tool descriptions, as text or as JSON."""
 
-import sys
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from msgspec import to_builtins
+
+from gristmill.runtime.tools.search_answers import DescribedTools, SearchAnswer
+from gristmill.runtime.values.search_values import SearchHit
 from gristmill.serve.cli.terminal.safe_output import print_json, print_text, stderr
 
-if TYPE_CHECKING:
-    from gristmill.catalog.search.search_hits import Hit
-    from gristmill.runtime.tools.search_answers import Described, Found
 
-
-def print_found(found: "Found", *, json: bool) -> None:
-    """Print it, at once."""
+def print_found(found: SearchAnswer, *, json: bool) -> None:
+    """Prints a search answer."""
     if json:
-        print_json({"query": found.query, "hits": [_fields(hit) for hit in found.hits], "text": found.text})
+        print_json({"query": found.query, "hits": [_hit_to_json(hit) for hit in found.hits], "text": found.text})
     elif found.text:
         print_text(found.text)
     else:
-        stderr().print("nothing fits; `gristmill tools` shows what there is")
-    sys.stdout.flush()  # what is kept for the next time is nothing to wait for
+        stderr().print("no tool fits; use other words, or list what there is with `gristmill tools`")
 
 
-def print_described(described: "Described", *, json: bool) -> None:
-    """Print tools in full."""
+def print_described(described: DescribedTools, *, json: bool) -> None:
+    """Prints the full descriptions of tools."""
     if json:
-        print_json({"tools": [{"key": tool.key, **asdict(tool)} for tool in described.tools], "text": described.text})
+        print_json({"tools": [{"key": tool.key, **to_builtins(tool)} for tool in described.tools], "text": described.text})
     else:
         print_text(described.text)
-    sys.stdout.flush()
 
 
-def _fields(hit: "Hit") -> dict[str, Any]:
+def _hit_to_json(hit: SearchHit) -> dict[str, Any]:
     tool = hit.tool
     return {
         "key": tool.key,

@@ -1,4 +1,4 @@
-"""Bodies of requests: how large, how slow, and how much of the memory they may take, of one tenant and of all."""
+"""Reads bodies of requests within limits of size, time and memory, for each tenant and for all."""
 
 import asyncio
 from collections import Counter
@@ -9,63 +9,68 @@ from starlette.requests import Request
 
 from gristmill.config.sections.serve_section import ServeConfig
 from gristmill.errors import Busy, LimitExceeded
-from gristmill.sandbox.linux.cgroups import memory_bytes
+from gristmill.runtime.open.host_memory import read_available_memory
 
 LEAST_HELD, MOST_HELD, SHARE = 32_000_000, 256_000_000, 8
-"""For bodies there is an eighth of the memory that we may use, within these bounds."""
+"""Bodies may take an eighth (``SHARE``) of the memory that this process may use, within the two bounds."""
 LIST, OBJECT, VALUE = 80, 200, 64
-"""Bytes that a list, an object and one more value take beside their text: three characters of JSON can be eighty bytes."""
+"""Bytes that a list, an object and one more value take in memory beside their text: two characters of JSON can take 80 bytes."""
 
 
-def most_held() -> int:
-    """Bytes for the bodies of all tenants together."""
-    return min(MOST_HELD, max(LEAST_HELD, memory_bytes() // SHARE))
+def compute_body_budget() -> int:
+    """Returns how many bytes the bodies of all tenants may take together."""
+    return min(MOST_HELD, max(LEAST_HELD, read_available_memory() // SHARE))
 
 
-class Budget:
-    """Bytes of requests that are held in memory. A tenant may have as much as is left for all others: half of it alone, less
-    where others have some, and there is always room for whoever comes new."""
+class BodyBudget:
+    """Counts the bytes of requests that are held in memory.
+
+    A tenant may hold as much as remains free for all others: half of the budget if it is alone, less if others hold some. So
+    there is always room for a new tenant.
+    """
 
     def __init__(self, most: int) -> None:
         self.most, self._held = most, Counter[str]()
 
-    def take(self, size: int, tenant: str) -> None:
-        """Hold ``size`` bytes more for ``tenant``.
+    def reserve_bytes(self, size: int, tenant: str) -> None:
+        """Reserves ``size`` more bytes for ``tenant``.
 
         Raises:
             Busy: there is no room.
         """
         if self._held[tenant] + size > self.most - self._held.total() - size:
-            text = "too many large requests of yours at once: send less, or one after another"
+            text = "you sent too many large requests at once: send fewer, or one after another"
             raise Busy(text, limit="memory", value=self.most, retry_after=2.0)
         self._held[tenant] += size
 
     @contextmanager
-    def holding(self, size: int, tenant: str) -> Generator[None]:
-        """Hold ``size`` bytes more for ``tenant`` meanwhile.
+    def hold_bytes(self, size: int, tenant: str) -> Generator[None]:
+        """Reserves ``size`` more bytes for ``tenant`` while the context is open.
 
         Raises:
             Busy: there is no room.
         """
-        self.take(size, tenant)
+        self.reserve_bytes(size, tenant)
         try:
             yield
         finally:
-            self.give(size, tenant)
+            self.release_bytes(size, tenant)
 
-    def give(self, size: int, tenant: str) -> None:
-        """Let them go."""
+    def release_bytes(self, size: int, tenant: str) -> None:
+        """Releases ``size`` bytes of ``tenant``."""
         self._held[tenant] -= size
         if not self._held[tenant]:
             del self._held[tenant]
 
 
 @asynccontextmanager
-async def held_body(request: Request, config: ServeConfig, budget: Budget, tenant: str) -> AsyncGenerator[bytes]:
-    """The whole body, within its size and time; held against ``budget`` meanwhile, with room for what it is once it is read.
+async def hold_body(request: Request, config: ServeConfig, budget: BodyBudget, tenant: str) -> AsyncGenerator[bytes]:
+    """Reads the whole body within its limits of size and time.
+
+    While the context is open, ``budget`` counts the body and an estimate of its parsed values.
 
     Raises:
-        LimitExceeded: it is too large, or too slow.
+        LimitExceeded: the body is too large, or came too slowly.
         Busy: there is no room for it now.
     """
     held = 0
@@ -74,37 +79,41 @@ async def held_body(request: Request, config: ServeConfig, budget: Budget, tenan
         nonlocal held
         chunks: list[bytes] = []
         async for chunk in request.stream():
-            budget.take(len(chunk), tenant)
+            budget.reserve_bytes(len(chunk), tenant)
             held += len(chunk)
             if held > config.body_bytes:
-                raise _too_large(config)
+                raise _build_too_large_error(config)
             chunks.append(chunk)
         return b"".join(chunks)
 
     declared = request.headers.get("content-length", "0")
     if not declared.isascii() or not declared.isdigit() or int(declared[:20]) > config.body_bytes:
-        raise _too_large(config)
+        raise _build_too_large_error(config)
     try:
         try:
             async with asyncio.timeout(config.request_seconds):
                 body = await read()
         except TimeoutError:
             seconds = config.request_seconds
-            raise LimitExceeded("the body came too slowly", limit="serve.request_seconds", value=seconds) from None
-        values = values_bytes(body)
+            raise LimitExceeded("the body arrived too slowly", limit="serve.request_seconds", value=seconds) from None
+        values = estimate_value_bytes(body)
         if held + values > budget.most // 2:
-            text = f"too many values in one body, about {values // 1_000_000:,} MB of them: put them into a file of the session"
+            text = (
+                f"the body has too many values, about {values // 1_000_000:,} MB in memory: put them into a file of the session"
+            )
             raise LimitExceeded(text, limit="memory", value=budget.most // 2)
-        with budget.holding(values, tenant):
+        with budget.hold_bytes(values, tenant):
             yield body
     finally:
-        budget.give(held, tenant)
+        budget.release_bytes(held, tenant)
 
 
-def values_bytes(body: bytes) -> int:
-    """Bytes that the values of a body take once it is read, at most; what looks like one within a text is counted, too."""
+def estimate_value_bytes(body: bytes) -> int:
+    """Estimates the bytes that the values of a body take after parsing, as an upper bound: brackets inside texts count too."""
     return LIST * body.count(b"[") + OBJECT * body.count(b"{") + VALUE * body.count(b",")
 
 
-def _too_large(config: ServeConfig) -> LimitExceeded:
-    return LimitExceeded(f"a body has at most {config.body_bytes:,} bytes", limit="serve.body_bytes", value=config.body_bytes)
+def _build_too_large_error(config: ServeConfig) -> LimitExceeded:
+    return LimitExceeded(
+        f"a body may have at most {config.body_bytes:,} bytes", limit="serve.body_bytes", value=config.body_bytes
+    )

@@ -1,6 +1,6 @@
-"""``/docs``: the API as a page to read, made from OpenAPI here.
+"""Serves ``/docs``: the API as a page for people, made from the OpenAPI document.
 
-No script and nothing from elsewhere: the page shares its origin with a service that executes code.
+The page has no script and loads nothing from other hosts: it shares its origin with a service that executes code.
 """
 
 import re
@@ -9,7 +9,7 @@ from typing import Any
 
 from fastapi import FastAPI, Response
 
-from gristmill.serve.http.describe_api import Field, Operation, Shape, operations, shapes
+from gristmill.serve.http.describe_api import ApiField, ApiOperation, ApiShape, list_operations, list_shapes
 
 _STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color-scheme:light dark}"
@@ -19,62 +19,66 @@ _CSP = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; b
 _HEAD = (
     "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>"
     f"<style>{_STYLE}</style><title>Gristmill API</title><h1>Gristmill API</h1>"
-    "<p>The machine-readable form is <a href=openapi.json>openapi.json</a>. Any other status than those named is a "
-    "<a href=#Problem>Problem</a>: <code>application/problem+json</code> with <code>code</code> and <code>message</code>."
+    "<p>The machine-readable form is <a href=openapi.json>openapi.json</a>. The body of every other status than those named is a "
+    "<a href=#ProblemView>problem</a>: <code>application/problem+json</code> with <code>code</code> and <code>message</code>."
 )
 _SOCKET = (
     'Executions and their events over one connection. Send `{"type": "execute", "ref": "1", "code": …}` with the fields of '
-    "`ExecuteRequest`; every event comes with the same `ref`, the last one is the `outcome` or a `problem`. "
-    '`{"type": "cancel", "execution": …}` ends one. Who cannot send headers begins with `{"type": "hello", "token": …}`.'
+    "`ExecuteRequest`; every event has the same `ref`, and the last one is the `outcome` or a `problem`. "
+    '`{"type": "cancel", "execution": …}` cancels one. '
+    'A client that cannot send headers begins with `{"type": "hello", "token": …}`.'
 )
 
 
-def add_pages(app: FastAPI) -> None:
-    """The page of the API."""
+def add_docs_page(app: FastAPI) -> None:
+    """Adds the page of the API to ``app``."""
 
     @app.get("/docs", include_in_schema=False)
     async def docs() -> Response:  # pyright: ignore[reportUnusedFunction]
-        return Response(_page(app.openapi()), media_type="text/html", headers={"Content-Security-Policy": _CSP})
+        return Response(_render_page(app.openapi()), media_type="text/html", headers={"Content-Security-Policy": _CSP})
 
 
-def _page(openapi: dict[str, Any]) -> str:
-    known = shapes(openapi)
+def _render_page(openapi: dict[str, Any]) -> str:
+    known = list_shapes(openapi)
     names = {shape.name for shape in known}
     lines = [
         _HEAD,
-        *(_operation(one, names) for one in operations(openapi)),
-        f"<h3><code>WebSocket /ws</code></h3><p>{_linked(_SOCKET, names)}</p>",
+        *(_render_operation(one, names) for one in list_operations(openapi)),
+        f"<h3><code>WebSocket /ws</code></h3><p>{_render_text(_SOCKET, names)}</p>",
         "<h2>Shapes</h2>",
-        *(_shape(one, names) for one in known),
+        *(_render_shape(one, names) for one in known),
     ]
     return "\n".join(lines)
 
 
-def _operation(one: Operation, names: set[str]) -> str:
+def _render_operation(one: ApiOperation, names: set[str]) -> str:
     taken = "".join(
-        f"<li>{_linked(f'`{each.name}`', names)} ({_linked(', '.join(filter(None, (each.place, each.kind))), names)})</li>"
+        f"<li>{_render_text(f'`{each.name}`', names)} ({_render_text(', '.join(filter(None, (each.place, each.kind))), names)})"
+        "</li>"
         for each in one.takes
     )
-    answers = ", ".join(_linked(" ".join(filter(None, answer)), names) for answer in one.answers)
-    about = f"<p>{_linked(one.about, names)}</p>" + (f"<ul>{taken}</ul>" if taken else "")
+    answers = ", ".join(_render_text(" ".join(filter(None, answer)), names) for answer in one.answers)
+    about = f"<p>{_render_text(one.about, names)}</p>" + (f"<ul>{taken}</ul>" if taken else "")
     return f"<h3><code>{one.method} {escape(one.path)}</code></h3>{about}<p>Answers {answers}.</p>"
 
 
-def _shape(one: Shape, names: set[str]) -> str:
-    fields = "".join(f"<li><code>{escape(each.name)}</code> {_field(each, names)}</li>" for each in one.fields)
-    return f"<h3 id={escape(one.name)}><code>{escape(one.name)}</code></h3><p>{_linked(one.about, names)}</p><ul>{fields}</ul>"
+def _render_shape(one: ApiShape, names: set[str]) -> str:
+    fields = "".join(f"<li><code>{escape(each.name)}</code> {_render_field(each, names)}</li>" for each in one.fields)
+    return (
+        f"<h3 id={escape(one.name)}><code>{escape(one.name)}</code></h3><p>{_render_text(one.about, names)}</p><ul>{fields}</ul>"
+    )
 
 
-def _field(one: Field, names: set[str]) -> str:
-    return f"({_linked(one.kind, names)})" + (f": {_linked(one.about, names)}" if one.about else "")
+def _render_field(one: ApiField, names: set[str]) -> str:
+    return f"({_render_text(one.kind, names)})" + (f": {_render_text(one.about, names)}" if one.about else "")
 
 
-def _linked(text: str, names: set[str]) -> str:
-    """Text with what stands between backticks as code, and names of shapes as links to them."""
-    plain_and_code = re.split(r"`([^`]*)`", text)  # by turns
-    return "".join(_code(part, names) if place % 2 else escape(part) for place, part in enumerate(plain_and_code))
+def _render_text(text: str, names: set[str]) -> str:
+    """Renders text as HTML: parts between backticks as code, and names of shapes as links to them."""
+    plain_and_code = re.split(r"`([^`]*)`", text)  # plain text and code alternate
+    return "".join(_render_code(part, names) if place % 2 else escape(part) for place, part in enumerate(plain_and_code))
 
 
-def _code(text: str, names: set[str]) -> str:
+def _render_code(text: str, names: set[str]) -> str:
     shown = f"<code>{escape(text)}</code>"
     return f"<a href=#{escape(text)}>{shown}</a>" if text in names else shown

@@ -1,55 +1,54 @@
-"""``/approvals``: plans that wait for a person. Whoever asked does not answer."""
+"""Routes of ``/approvals``: plans that wait for a person's decision. Deciding needs the scope ``approve``."""
 
-from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 
 from gristmill.errors import NotFound
-from gristmill.guard.policy.approvals import Approval
+from gristmill.runtime.values.approval_values import Approval
 from gristmill.serve.access_tokens import Principal
 from gristmill.serve.http.api_shapes import ApprovalView, DecisionAsked
-from gristmill.serve.http.http_door import Door
-from gristmill.serve.http.require_scopes import APPROVE, ASKED
-from gristmill.serve.http.runs import may_see
+from gristmill.serve.http.http_door import HttpDoor
+from gristmill.serve.http.require_scopes import ANY_SCOPE, APPROVE
+from gristmill.serve.http.run_viewer import build_viewer
 
 ApprovalId = Annotated[str, Path(min_length=1, max_length=128)]
 
 
-def add_approvals(routes: APIRouter, door: Door) -> None:
-    """The routes of approvals."""
+def add_approvals(routes: APIRouter, door: HttpDoor) -> None:
+    """Adds the routes of approvals."""
 
     async def find(id_: str, who: Principal) -> Approval:
         found = await door.runtime.approvals.get(id_, tenant=who.tenant)
-        if "approve" not in who.scopes and not may_see(who, found.tenant, found.caller):
+        if "approve" not in who.scopes and not build_viewer(who).may_see(found.owner):
             raise NotFound(f"no approval {id_[:80]!r}")
         return found
 
     @routes.get("/approvals", tags=["approvals"])
     async def approvals(
-        who: Annotated[Principal, ASKED], pending: bool = True, limit: Annotated[int, Query(ge=1, le=1_000)] = 100
+        who: Annotated[Principal, ANY_SCOPE], pending: bool = True, limit: Annotated[int, Query(ge=1, le=1_000)] = 100
     ) -> list[ApprovalView]:
-        """Plans, the newest first: your own; your tenant's with the scope `approve` or `read`."""
-        owner = who.caller if who.scopes.isdisjoint({"approve", "read", "admin"}) else None
-        found = await door.runtime.approvals.list(pending_only=pending, limit=limit, caller=owner, tenant=who.tenant)
-        return [_view(approval) for approval in found]
+        """Lists plans, the newest first: your own, or all of your tenant with the scope `approve` or `read`."""
+        owner = who.identity if who.scopes.isdisjoint({"approve", "read", "admin"}) else None
+        found = await door.runtime.approvals.list(pending_only=pending, limit=limit, owner=owner, tenant=who.tenant)
+        return [_build_view(approval) for approval in found]
 
     @routes.get("/approvals/{id}", tags=["approvals"])
-    async def approval(id: ApprovalId, who: Annotated[Principal, ASKED]) -> ApprovalView:  # noqa: A002
-        """One plan."""
-        return _view(await find(id, who))
+    async def approval(id: ApprovalId, who: Annotated[Principal, ANY_SCOPE]) -> ApprovalView:  # noqa: A002
+        """Returns one plan."""
+        return _build_view(await find(id, who))
 
     @routes.post("/approvals/{id}", tags=["approvals"])
     async def decide(id: ApprovalId, asked: DecisionAsked, who: Annotated[Principal, APPROVE]) -> ApprovalView:  # noqa: A002
-        """Decide about a plan, once. It covers these calls of this run and nothing else; resume the execution afterwards."""
+        """Decides about a plan, once. The decision covers these calls of this execution only; resume the execution afterwards."""
         await find(id, who)
-        decided = await door.runtime.approvals.decide(id, asked.approve, by=who.caller, tenant=who.tenant)
-        door.runtime.metrics.approved(decided.standing)
-        await door.runtime.audit.flush()  # who decided is kept before it is answered
-        return _view(decided)
+        decided = await door.runtime.approvals.decide(id, asked.approve, by=who.identity.caller, tenant=who.tenant)
+        door.runtime.metrics.count_approval(decided.standing)
+        await door.runtime.audit.flush()  # the decision is recorded before it is answered
+        return _build_view(decided)
 
 
-def _view(approval: Approval) -> ApprovalView:
-    fields = asdict(approval)
+def _build_view(approval: Approval) -> ApprovalView:
+    fields = approval.fields()
     del fields["root"], fields["tenant"]
     return ApprovalView.model_validate(fields)

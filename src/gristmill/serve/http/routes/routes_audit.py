@@ -1,14 +1,17 @@
-"""``/audit`` and ``/stats``: what happened in the tenant of whoever asks."""
+"""Routes of ``/audit`` and ``/stats``: what happened in the tenant of the caller."""
 
-from dataclasses import asdict
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query
+from msgspec import to_builtins
 
-from gristmill.ledger.audit.audit_entries import AuditFilter
+from gristmill.runs.tenant_counts import TenantCounts
+from gristmill.runtime.values.audit_values import AuditFilter
 from gristmill.serve.access_tokens import Principal
 from gristmill.serve.http.api_shapes import AuditView, StatsView, VerifiedView
-from gristmill.serve.http.http_door import Door, Tally
+from gristmill.serve.http.documented_as import DocumentedAs
+from gristmill.serve.http.http_door import HttpDoor
+from gristmill.serve.http.passed_shapes import AuditTreeView
 from gristmill.serve.http.require_scopes import OPERATOR, READ
 
 Kind = Literal["execution", "call", "search", "security", "approval"]
@@ -16,8 +19,8 @@ Word = Annotated[str | None, Query(max_length=200)]
 Time = Annotated[float | None, Query(ge=0, le=1e12)]
 
 
-def add_audit(routes: APIRouter, door: Door) -> None:
-    """The routes of the record."""
+def add_audit(routes: APIRouter, door: HttpDoor) -> None:
+    """Adds the routes of the audit log and of the statistics."""
 
     @routes.get("/audit", tags=["audit"])
     async def audit(
@@ -32,7 +35,7 @@ def add_audit(routes: APIRouter, door: Door) -> None:
         limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
         after: Annotated[int | None, Query(ge=0, le=2**53)] = None,
     ) -> AuditView:
-        """Records of your tenant, the newest first."""
+        """Lists the audit records of your tenant, the newest first."""
         wanted = AuditFilter(
             kind=kind, tenant=who.tenant, session=session, caller=caller, tool=tool, status=status, since=since, until=until
         )
@@ -41,27 +44,27 @@ def add_audit(routes: APIRouter, door: Door) -> None:
 
     @routes.get("/audit/verify", tags=["audit"])
     async def verify(_who: Annotated[Principal, OPERATOR]) -> VerifiedView:
-        """Whether every record of all tenants is there and as it was written."""
+        """Checks that no record of any tenant is missing or changed."""
         await door.runtime.audit.flush()
-        return VerifiedView(**asdict(await door.runtime.audit.verify()))
+        return VerifiedView(**to_builtins(await door.runtime.audit.verify()))
 
     @routes.get("/audit/{id:path}", tags=["audit"])
     async def record(
         id: Annotated[str, Path(min_length=1, max_length=200)],  # noqa: A002
         who: Annotated[Principal, READ],
-    ) -> dict[str, object]:
-        """One record with everything that happened inside it."""
+    ) -> Annotated[dict[str, object], DocumentedAs(AuditTreeView)]:
+        """Returns one record with the records of everything that happened inside it."""
         return (await door.runtime.audit.show(id, tenant=who.tenant)).fields()
 
     @routes.get("/stats", tags=["audit"])
     async def stats(who: Annotated[Principal, READ], session: Word = None, execution: Word = None) -> StatsView:
-        """What your tenant did since the service started, how busy it is, and what its work, or a session's, or that of one
-        execution, cost in tokens."""
-        tally = door.tallies.get(who.tenant, Tally())
+        """Returns what your tenant did since the service started, how many of its executions run and wait, and what its work, or
+        that of one session or execution, cost in tokens."""
+        tally = door.served.counts.get(who.tenant, TenantCounts())
         spent = await door.runtime.stats(tenant=who.tenant, session=session, execution=execution)
-        running, waiting = door.lanes.standing(who.tenant)
+        running, waiting = door.served.lanes.count_running_and_waiting(who.tenant)
         return StatsView(
             since=door.opened, executions=dict(tally.statuses), tools=dict(tally.tools.most_common(100)),
             execution_ms=round(tally.milliseconds, 3), tokens_saved=tally.tokens_saved, running=running, waiting=waiting,
-            tokens=asdict(spent),
+            tokens=to_builtins(spent),
         )  # fmt: skip

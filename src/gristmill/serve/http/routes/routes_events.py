@@ -1,4 +1,4 @@
-"""``/events``: what runs now, told whenever that changes."""
+"""The route ``/events``: a stream of what runs now, with a new event whenever that changes."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -6,51 +6,56 @@ from typing import Annotated
 
 import msgspec
 from fastapi import APIRouter, Request
-from fastapi.responses import StreamingResponse
 
 from gristmill.errors import Busy
+from gristmill.runs.active_run import ActiveRun
+from gristmill.runs.kept_events import HEARTBEAT_SECONDS
 from gristmill.serve.access_tokens import Principal
-from gristmill.serve.http.http_door import Door
-from gristmill.serve.http.require_scopes import SEE, StillKnown
-from gristmill.serve.http.routes.routes_executions import EVENTS, STREAMS
-from gristmill.serve.http.runs import BEAT_SECONDS, Run
+from gristmill.serve.http.http_door import HttpDoor
+from gristmill.serve.http.passed_shapes import RunningEvent
+from gristmill.serve.http.require_scopes import EXECUTE_OR_READ, ListenerCheck
+from gristmill.serve.http.routes.event_stream import EventStream, describe_stream
+from gristmill.serve.http.routes.routes_executions import MOST_STREAMS
+from gristmill.serve.http.run_viewer import build_viewer
 
-SHORTEST_SECONDS = 0.2
-"""Between two events of a stream: what changes meanwhile is told together."""
-MOST = 200
-"""Executions that one event names, the newest."""
-CALLS = 5
-"""Open calls of each that it names, the oldest."""
+EVENT_PAUSE_SECONDS = 0.2
+"""Shortest time between two events of a stream; changes in between are sent together."""
+MOST_EXECUTIONS = 200
+"""How many executions one event names, the newest."""
+MOST_OPEN_CALLS = 5
+"""How many open calls of each execution an event names, the oldest."""
 
 
-def add_events(routes: APIRouter, door: Door) -> None:
-    """The route of the stream."""
+def add_events(routes: APIRouter, door: HttpDoor) -> None:
+    """Adds the route of the stream."""
 
-    @routes.get("/events", tags=["executions"], response_class=StreamingResponse, responses=EVENTS)
-    async def events(request: Request, who: Annotated[Principal, SEE]) -> StreamingResponse:
-        """What runs now, with its last line of output and its open calls, at once and whenever that changes.
+    @routes.get("/events", tags=["executions"], response_class=EventStream, responses=describe_stream(RunningEvent))
+    async def events(request: Request, who: Annotated[Principal, EXECUTE_OR_READ]) -> EventStream:
+        """Streams the running executions with their last line of output and open calls: now, and whenever that changes.
 
-        Yours; your tenant's with the scope `read`.
+        Shows your own executions, or all of your tenant with the scope `read`.
         """
-        if door.streams[who.tenant] >= STREAMS:
-            raise Busy(f"{STREAMS} streams of yours are open", limit="streams", value=STREAMS, retry_after=5.0)
-        return StreamingResponse(_lines(door, who, StillKnown(door, request)), media_type="text/event-stream")
+        if door.streams[who.tenant] >= MOST_STREAMS:
+            raise Busy(
+                f"{MOST_STREAMS} of your streams are open: close one first", limit="streams", value=MOST_STREAMS, retry_after=5.0
+            )
+        return EventStream(_stream_running(door, who, ListenerCheck(door, request)))
 
 
-async def _lines(door: Door, who: Principal, is_known: StillKnown) -> AsyncGenerator[bytes]:
+async def _stream_running(door: HttpDoor, who: Principal, is_known: ListenerCheck) -> AsyncGenerator[bytes]:
     door.streams[who.tenant] += 1
     door.runs.watching += 1
-    told: bytes | None = None
+    sent: bytes | None = None
     try:
         while not door.draining and await is_known():
             changed = door.runs.changed
-            now = _told(door, who)
-            # What changed may be another's: then there is nothing to tell.
-            yield b": quiet\n\n" if now == told else b"event: running\ndata: %s\n\n" % now
-            told = now
-            await asyncio.sleep(SHORTEST_SECONDS)
+            now = encode_running(door, who)
+            # The change may concern another caller: then only a sign of life is sent.
+            yield b": quiet\n\n" if now == sent else b"event: running\ndata: %s\n\n" % now
+            sent = now
+            await asyncio.sleep(EVENT_PAUSE_SECONDS)
             try:
-                await asyncio.wait_for(changed.wait(), BEAT_SECONDS)
+                await asyncio.wait_for(changed.wait(), HEARTBEAT_SECONDS)
             except TimeoutError:
                 pass
     finally:
@@ -58,15 +63,17 @@ async def _lines(door: Door, who: Principal, is_known: StillKnown) -> AsyncGener
         door.streams[who.tenant] -= 1
 
 
-def _told(door: Door, who: Principal) -> bytes:
-    running = door.runs.running(who)
-    rows, last = [_row(run) for run in running[:MOST]], door.runs.last_ended(who)
+def encode_running(door: HttpDoor, who: Principal) -> bytes:
+    """Encodes the event that names the running executions of ``who``."""
+    viewer = build_viewer(who)
+    running = door.runs.list_running(viewer)
+    rows, last = [_describe_run(run) for run in running[:MOST_EXECUTIONS]], door.runs.find_last_end(viewer)
     return msgspec.json.encode({"type": "running", "running": rows, "total": len(running), "last_ended": last})
 
 
-def _row(run: Run) -> dict[str, object]:
+def _describe_run(run: ActiveRun) -> dict[str, object]:
     calls = list(run.open_calls.values())
     return {
-        "id": run.id, "session": run.session, "caller": run.caller, "time": run.began, "line": run.line,
-        "open_calls": calls[:CALLS], "open_calls_total": len(calls),
+        "id": run.id, "session": run.session, "caller": run.identity.caller, "time": run.began, "line": run.last_line,
+        "open_calls": calls[:MOST_OPEN_CALLS], "open_calls_total": len(calls),
     }  # fmt: skip

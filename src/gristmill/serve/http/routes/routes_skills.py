@@ -1,72 +1,76 @@
-"""``/skills``: functions that code saved. Saving is done in code, where they are tested; here they are seen and deleted."""
+"""Routes of ``/skills``, functions that code saved: to read and delete them. Only code saves skills, where they are tested."""
 
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Response
 
 from gristmill.errors import UnknownSkill
+from gristmill.runtime.values.skill_values import Level, Skill, SkillScope, SkillSummary, diff_skills
 from gristmill.serve.access_tokens import Principal
 from gristmill.serve.http.api_shapes import SkillDiffView, SkillView
-from gristmill.serve.http.http_door import Door
-from gristmill.serve.http.require_scopes import EXECUTE, SEE
+from gristmill.serve.http.http_door import HttpDoor
+from gristmill.serve.http.require_scopes import EXECUTE, EXECUTE_OR_READ
 from gristmill.serve.http.routes.routes_sessions import find_session
-from gristmill.session.skills.skill import Level, Scope, Skill, diff
 
 SkillName = Annotated[str, Path(min_length=1, max_length=200)]
-InSession = Annotated[str | None, Query(max_length=128, description="Those of this session too.")]
+InSession = Annotated[str | None, Query(max_length=128, description="Include the skills of this session.")]
 
 
-def add_skills(routes: APIRouter, door: Door) -> None:
-    """The routes of skills."""
+def add_skills(routes: APIRouter, door: HttpDoor) -> None:
+    """Adds the routes of skills."""
 
-    async def scope_of(who: Principal, session: str | None) -> Scope:
+    async def build_scope(who: Principal, session: str | None) -> SkillScope:
         handle = (await find_session(door, who, session)).handle if session else None
-        return Scope(tenant=who.tenant, caller=who.caller, session=handle)
+        return SkillScope(identity=who.identity, session=handle)
+
+    def mask_text(who: Principal, text: str) -> str:
+        return text if "reveal" in who.scopes else door.runtime.content_masks.mask_source(text, who.identity)
 
     @routes.get("/skills", tags=["skills"])
-    async def skills(who: Annotated[Principal, SEE], session: InSession = None) -> list[SkillView]:
-        """The newest version of every skill in your sight."""
-        return [_view(skill) for skill in await door.runtime.keeping.skills.list(await scope_of(who, session))]
+    async def skills(who: Annotated[Principal, EXECUTE_OR_READ], session: InSession = None) -> list[SkillView]:
+        """Lists the newest version of every skill that you may use."""
+        return [_build_view(skill) for skill in await door.runtime.session_stores.skills.list(await build_scope(who, session))]
 
     @routes.get("/skills/{name}", tags=["skills"])
     async def skill(
         name: SkillName,
-        who: Annotated[Principal, SEE],
+        who: Annotated[Principal, EXECUTE_OR_READ],
         session: InSession = None,
         version: Annotated[int | None, Query(ge=1, le=1_000_000)] = None,
     ) -> SkillView:
-        """One skill with its source; the newest, or the version asked for."""
-        scope = await scope_of(who, session)
-        found = await door.runtime.keeping.skills.load(name, scope, version)
-        versions = [each.version for each in await door.runtime.keeping.skills.versions(name, scope)]
-        return _view(found).model_copy(update={"source": found.source, "tests": found.tests, "versions": versions})
+        """Returns one skill with its source, masked unless you have the scope `reveal`: the newest version, or the given one."""
+        scope = await build_scope(who, session)
+        found = await door.runtime.session_stores.skills.load(name, scope, version)
+        versions = [each.version for each in await door.runtime.session_stores.skills.versions(name, scope)]
+        source, tests = mask_text(who, found.source), found.tests and mask_text(who, found.tests)
+        return _build_view(found).model_copy(update={"source": source, "tests": tests, "versions": versions})
 
     @routes.get("/skills/{name}/diff", tags=["skills"])
     async def compare(
         name: SkillName,
-        who: Annotated[Principal, SEE],
+        who: Annotated[Principal, EXECUTE_OR_READ],
         old: Annotated[int, Query(ge=1, le=1_000_000)],
         new: Annotated[int, Query(ge=1, le=1_000_000)],
         session: InSession = None,
     ) -> SkillDiffView:
-        """What changed from one version to another: source, tests and requirements."""
-        scope, kept = await scope_of(who, session), door.runtime.keeping.skills
+        """Compares two versions of a skill: source, tests and requirements."""
+        scope, kept = await build_scope(who, session), door.runtime.session_stores.skills
         before, after = await kept.load(name, scope, old), await kept.load(name, scope, new)
-        return SkillDiffView(name=name, old=old, new=new, diff=diff(before, after))
+        return SkillDiffView(name=name, old=old, new=new, diff=mask_text(who, diff_skills(before, after)))
 
     @routes.delete("/skills/{name}", status_code=204, tags=["skills"])
     async def delete(
         name: SkillName, who: Annotated[Principal, EXECUTE], level: Level = "user", session: InSession = None
     ) -> Response:
-        """Forget every version of a skill; shared ones only by an admin."""
+        """Deletes every version of a skill; only an admin may delete a shared one."""
         if level == "shared":
-            who.needs("admin")
-        if not await door.runtime.keeping.skills.delete(name, await scope_of(who, session), level):
-            raise UnknownSkill(f"there is no skill {name[:80]!r} of the level {level}")
+            who.require_scope("admin")
+        if not await door.runtime.session_stores.skills.delete(name, await build_scope(who, session), level):
+            raise UnknownSkill(f"there is no skill {name[:80]!r} with the level {level}")
         return Response(status_code=204)
 
 
-def _view(skill: Skill) -> SkillView:
+def _build_view(skill: Skill | SkillSummary) -> SkillView:
     return SkillView(
         name=skill.name, level=skill.level, version=skill.version, caller=skill.caller, created=skill.created, hash=skill.hash,
         tested=skill.tested, requires=list(skill.requires),

@@ -1,4 +1,4 @@
-"""A plan that waits for approval, as a question to the person behind the client, and their answer as approved numbers."""
+"""Writes the question about a plan that needs approval, and reads the numbers of the approved calls from the answer."""
 
 import json
 import re
@@ -6,18 +6,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from gristmill.model import Json, Plan, PlannedCall
-from gristmill.serve.harmless_text import harmless, harmless_json
+from gristmill.serve.harmless_text import neutralize_json, neutralize_text
 
 MOST_CALLS = 50
 LONGEST_ARGUMENTS = 300
+"""Most characters that are shown of a call's arguments where there are many calls, and to a model."""
+LONGEST_WHOLE = 4_000
+LONGEST_QUESTION = 20_000
+"""Most characters of one call's arguments, and of all together, that a question shows whole."""
 
-SCHEMA: dict[str, Any] = {
+ANSWER_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
         "approve": {
             "type": "string",
             "title": "Approve",
-            "description": "all, none, or numbers such as 1,3",
+            "description": "all (that are shown whole), none, or numbers such as 1,3",
             "default": "none",
         }
     },
@@ -25,34 +29,57 @@ SCHEMA: dict[str, Any] = {
 }
 
 
-def question(plan: Plan) -> str:
-    """What the person is asked."""
-    lines = ["A program wants to make these tool calls:", *plan_lines(plan)]
+def write_question(plan: Plan) -> str:
+    """Returns the text of the question about ``plan``."""
+    longest = _choose_longest(plan)
+    lines = ["A program wants to make these tool calls:", *describe_plan(plan, longest)]
+    if len(_list_whole_calls(plan, longest)) < sum(call.needs_approval for call in plan.calls):
+        lines.append(
+            f"Not all is shown here: `gristmill approvals show {plan.id} --whole` shows it. `all` approves only the calls "
+            "that are shown whole; a call that is cut is approved by its number."
+        )
     if plan.stopped:
-        lines.append(f"(the plan ends here: {harmless(plan.stopped)})")
+        lines.append(f"(the plan ends here: {neutralize_text(plan.stopped)})")
     return "\n".join(lines)
 
 
-def plan_lines(plan: Plan) -> list[str]:
-    """One line per call."""
-    lines = [_line(call) for call in plan.calls[:MOST_CALLS]]
+def describe_plan(plan: Plan, longest: int = LONGEST_ARGUMENTS) -> list[str]:
+    """Returns one line per call, for at most ``MOST_CALLS`` calls; arguments of more than ``longest`` characters are cut."""
+    lines = [_describe_call(call, longest) for call in plan.calls[:MOST_CALLS]]
     return lines + ([f"... and {len(plan.calls) - MOST_CALLS} more"] if len(plan.calls) > MOST_CALLS else [])
 
 
-def approved(plan: Plan, content: Mapping[str, Json] | None) -> frozenset[int]:
-    """The numbers that the answer approves. Whatever is not clearly a yes is a no."""
+def read_approved_numbers(plan: Plan, content: Mapping[str, Json] | None) -> frozenset[int]:
+    """Returns the numbers of the calls that the answer approves. An answer that is not clearly a yes approves none."""
     text = str((content or {}).get("approve", "")).strip().lower()
-    shown = {call.number for call in plan.calls[:MOST_CALLS]}  # nobody approves what they were not shown
+    shown = {call.number for call in plan.calls[:MOST_CALLS]}  # calls that were not shown cannot be approved
     if text == "all":
-        return frozenset(shown)
+        return frozenset(_list_whole_calls(plan, _choose_longest(plan)))
     if not re.fullmatch(r"\d+(\s*[,\s]\s*\d+)*", text):
         return frozenset()
     return frozenset(number for number in map(int, re.findall(r"\d+", text)) if number in shown)
 
 
-def _line(call: PlannedCall) -> str:
-    arguments = json.dumps(harmless_json(dict(call.arguments)), ensure_ascii=False, default=str)
-    shown = arguments if len(arguments) <= LONGEST_ARGUMENTS else arguments[: LONGEST_ARGUMENTS - 3] + "..."
+def _choose_longest(plan: Plan) -> int:
+    """Returns how many characters of each call's arguments a question shows: more if all calls together stay readable."""
+    sizes = [min(len(_encode_arguments(call)), LONGEST_WHOLE) for call in plan.calls[:MOST_CALLS]]
+    return LONGEST_WHOLE if sum(sizes) <= LONGEST_QUESTION else LONGEST_ARGUMENTS
+
+
+def _list_whole_calls(plan: Plan, longest: int) -> list[int]:
+    """Returns the numbers of the calls that need approval and are shown whole."""
+    calls = [call for call in plan.calls[:MOST_CALLS] if call.needs_approval]
+    return [call.number for call in calls if len(_encode_arguments(call)) <= longest]
+
+
+def _encode_arguments(call: PlannedCall) -> str:
+    return json.dumps(neutralize_json(dict(call.arguments)), ensure_ascii=False, default=str)
+
+
+def _describe_call(call: PlannedCall, longest: int) -> str:
+    arguments = _encode_arguments(call)
+    left_out = len(arguments) - longest
+    shown = arguments if left_out <= 0 else f"{arguments[:longest]}... (cut: {left_out:,} more characters, sha256 {call.hash})"
     twice = " (sent before, its answer was lost: may happen twice)" if call.was_lost else ""
     marked = "" if call.needs_approval else " (allowed)"
-    return f"{call.number}. {harmless(call.tool)} {shown}{marked}{twice}"
+    return f"{call.number}. {neutralize_text(call.tool)} {shown}{marked}{twice}"

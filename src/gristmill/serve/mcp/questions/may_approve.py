@@ -1,14 +1,15 @@
-"""Whether the one behind a request may approve: asking and deciding are two rights, and a client answers for whoever asks."""
+"""Checks whether the caller of a request may approve: executing and approving are two rights, and the client that answers an
+approval question acts for the same caller that executes."""
 
 from typing import Any
 
 from gristmill.serve.mcp.questions.ask_client import Ctx
 
 APPROVES = "gristmill.approves"
-"""Where in the ASGI scope a guard writes whether the verified caller may approve."""
+"""The key of the ASGI scope under which the guard says whether the verified caller may approve."""
 
 
 def may_approve(ctx: Ctx | None) -> bool:
-    """By what the guard in front wrote into the scope; yes where there is none, since there is one user then."""
+    """Whether the guard's entry in the ASGI scope allows it; true without a guard, since there is only one user then."""
     scope: Any = getattr(getattr(ctx, "request", None), "scope", None) or {}
     return bool(scope.get(APPROVES, True))

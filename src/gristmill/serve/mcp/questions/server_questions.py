@@ -1,6 +1,6 @@
-"""What a tool server asks in the middle of a call, put to the person behind the client, and their answer back.
+"""Forwards questions that a tool server asks during a call to the person who uses the client, and returns the answers.
 
-The server is a stranger: the person reads who asks before what is asked, and nothing in it can pass for our own words.
+Servers are not trusted: the person reads which server asks before the question, and no text of a server can be mistaken for ours.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -9,40 +9,43 @@ from urllib.parse import urlsplit
 from mcp_types import ElicitRequestFormParams, ElicitRequestURLParams
 
 from gristmill.errors import CallRefused
-from gristmill.serve.harmless_text import harmless, harmless_json
+from gristmill.runtime.values.server_values import InputAnswer
+from gristmill.serve.harmless_text import neutralize_json, neutralize_text
 from gristmill.serve.mcp.questions.ask_client import AskClient
 
 if TYPE_CHECKING:
-    from gristmill.upstream.base import Ask, InputAnswer, InputRequest
+    from gristmill.runtime.values.server_values import Ask, InputRequest
 
 LONGEST_MESSAGE = 2_000
 NO_FIELDS: dict[str, Any] = {"type": "object", "properties": {}}
 
 
-def passed_on(ask: AskClient, *, pages: bool) -> "Ask":
-    """Asks through ``ask`` what servers want to know; ``pages`` says whether the client can send its user to one."""
+def forward_questions(ask: AskClient, *, pages: bool) -> "Ask":
+    """Returns an ``Ask`` that forwards questions of servers to ``ask``; ``pages``: the client can send its user to a web page."""
 
     async def answer(request: "InputRequest") -> "InputAnswer":
-        from gristmill.upstream.base import InputAnswer
-
-        given = await ask(_form(request) if request.url is None else _page(request, request.url, pages=pages))
+        given = await ask(_build_form(request) if request.url is None else _build_page_request(request, request.url, pages=pages))
         return InputAnswer(action=given.action, content=given.content if given.action == "accept" else None)
 
     return answer
 
 
-def _form(request: "InputRequest") -> ElicitRequestFormParams:
-    return ElicitRequestFormParams(message=_message(request), requested_schema=harmless_json(dict(request.schema or NO_FIELDS)))
+def _build_form(request: "InputRequest") -> ElicitRequestFormParams:
+    return ElicitRequestFormParams(
+        message=_write_message(request), requested_schema=neutralize_json(dict(request.schema or NO_FIELDS))
+    )
 
 
-def _page(request: "InputRequest", url: str, *, pages: bool) -> ElicitRequestURLParams:
+def _build_page_request(request: "InputRequest", url: str, *, pages: bool) -> ElicitRequestURLParams:
     if not pages:
-        raise CallRefused(f"{request.server} wants its user to visit a page, and this client cannot show one", rule="call.input")
-    if urlsplit(url).scheme != "https" or harmless(url) != url:
-        raise CallRefused(f"{request.server} wants a page visited that is not a plain https address", rule="call.input")
-    return ElicitRequestURLParams(message=_message(request), url=url)
+        raise CallRefused(
+            f"{request.server} wants its user to visit a web page, and this client cannot show one", rule="call.input"
+        )
+    if urlsplit(url).scheme != "https" or neutralize_text(url) != url:
+        raise CallRefused(f"{request.server} wants its user to visit a page that is not a plain https address", rule="call.input")
+    return ElicitRequestURLParams(message=_write_message(request), url=url)
 
 
-def _message(request: "InputRequest") -> str:
-    tool = f" for {harmless(request.call.tool)}" if request.call else ""
-    return f"The server {harmless(request.server)} asks{tool}: {harmless(request.message[:LONGEST_MESSAGE])}"
+def _write_message(request: "InputRequest") -> str:
+    tool = f" for {neutralize_text(request.call.tool)}" if request.call else ""
+    return f"The server {neutralize_text(request.server)} asks{tool}: {neutralize_text(request.message[:LONGEST_MESSAGE])}"

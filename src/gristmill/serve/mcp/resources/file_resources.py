@@ -1,28 +1,41 @@
-"""Workspace files as resources: listed, read within a cap, and announced when they change."""
+"""Lists and reads workspace files as resources, within a size limit."""
 
 import asyncio
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol, cast
 from urllib.parse import quote, unquote, urlsplit
 
-from mcp_types import AudioContent, BlobResourceContents, ContentBlock, ImageContent, Resource, TextResourceContents
+from mcp_types import (
+    AudioContent,
+    BlobResourceContents,
+    ContentBlock,
+    ImageContent,
+    Resource,
+    TextContent,
+    TextResourceContents,
+)
+from msgspec import Struct
 
-from gristmill.errors import NotFound
+from gristmill.errors import NotFound, Refused
+from gristmill.loose_json import as_mapping
 from gristmill.model import Json
-from gristmill.serve.harmless_text import harmless
-from gristmill.values import dataclass
+from gristmill.serve.harmless_text import neutralize_text
 
 SCHEME = "workspace"
 TEMPLATE = "workspace://{session}/{+path}"
 PAGE = 200
 READ_BYTES = 1_000_000
-"""Largest file that is read as a resource: it goes into somebody's context or screen."""
+"""Largest file that is read as a resource: its content goes into a model's context or onto a screen."""
 MOST_BLOCKS = 8
 
 
-class Entry(Protocol):
-    """One thing in a workspace."""
+MaskFile = Callable[[bytes, str], Awaitable[bytes]]
+"""Masks the content of a file of a certain type, as for a model."""
+
+
+class ResourceEntry(Protocol):
+    """One file or folder in a workspace."""
 
     @property
     def path(self) -> str: ...
@@ -36,15 +49,15 @@ class Entry(Protocol):
     def mime(self) -> str: ...
 
 
-class Listing(Protocol):
-    """A page of entries."""
+class ResourceListing(Protocol):
+    """One page of entries."""
 
     @property
-    def entries(self) -> Sequence[Entry]: ...
+    def entries(self) -> Sequence[ResourceEntry]: ...
 
 
-class Content(Protocol):
-    """What was read."""
+class ResourceContent(Protocol):
+    """The content that was read of a file."""
 
     @property
     def body(self) -> bytes: ...
@@ -54,89 +67,95 @@ class Content(Protocol):
     def mime(self) -> str: ...
 
 
-class Files(Protocol):
-    """One workspace. Blocking: called in a thread."""
+class ResourceFiles(Protocol):
+    """The files of one workspace. Its methods block: call them in a thread."""
 
-    def list(self, *, after: str = "", limit: int = 1_000) -> Listing: ...
-    def read(self, path: str, *, offset: int = 0, length: int | None = None) -> Content: ...
+    def list(self, *, after: str = "", limit: int = 1_000) -> ResourceListing: ...
+    def read(self, path: str, *, offset: int = 0, length: int | None = None) -> ResourceContent: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """A file by session and path."""
+class ResourcePlace(Struct, frozen=True, kw_only=True):
+    """The place of one file: its session and path."""
 
     session: str
     path: str
 
     @property
     def uri(self) -> str:
-        """Its address as a resource."""
+        """The URI of the file as a resource."""
         return f"{SCHEME}://{self.session}/{quote(self.path)}"
 
 
-def place_of(uri: str) -> Place:
-    """The file that ``uri`` names.
+def parse_uri(uri: str) -> ResourcePlace:
+    """Returns the place of the file that ``uri`` names.
 
     Raises:
-        NotFound: it names none of ours.
+        NotFound: the URI is not one of a workspace file.
     """
     parts = urlsplit(uri)
     path = unquote(parts.path.lstrip("/"))
     if parts.scheme != SCHEME or not parts.netloc or not path:
-        raise NotFound(f"resources here are called {TEMPLATE}")
-    return Place(session=parts.netloc, path=path)
+        raise NotFound(f"resources here have URIs of the form {TEMPLATE}")
+    return ResourcePlace(session=parts.netloc, path=path)
 
 
-async def listed(files: Files, session: str, *, limit: int = PAGE) -> list[Resource]:
-    """The files of a session as resources, at most ``limit``."""
+async def list_resources(files: ResourceFiles, session: str, *, limit: int = PAGE) -> list[Resource]:
+    """Returns the files of a session as resources, at most ``limit``."""
     found = await asyncio.to_thread(files.list, limit=limit)
-    return [_resource(session, entry) for entry in found.entries if entry.kind == "file"]
+    return [_build_resource(session, entry) for entry in found.entries if entry.kind == "file"]
 
 
-async def read(files: Files, place: Place) -> TextResourceContents | BlobResourceContents:
-    """One file.
+async def read_resource(
+    files: ResourceFiles, place: ResourcePlace, mask: MaskFile
+) -> TextResourceContents | BlobResourceContents:
+    """Returns the content of one file, masked.
 
     Raises:
-        NotFound: there is none, or it is larger than a resource may be.
+        NotFound: there is no such file, or it is larger than a resource may be.
+        Refused: it holds personal data in a format that cannot be masked.
     """
     content = await asyncio.to_thread(files.read, place.path, length=READ_BYTES)
     if content.size > READ_BYTES:
         raise NotFound(f"{place.path} has {content.size:,} bytes, more than the {READ_BYTES:,} of a resource: read it in code")
+    body = await mask(content.body, content.mime)
     try:
-        text = content.body.decode()
+        text = body.decode()
     except UnicodeDecodeError:
-        return BlobResourceContents(uri=place.uri, mime_type=content.mime, blob=base64.b64encode(content.body).decode())
+        return BlobResourceContents(uri=place.uri, mime_type=content.mime, blob=base64.b64encode(body).decode())
     return TextResourceContents(uri=place.uri, mime_type=content.mime, text=text)
 
 
-async def snapshot(files: Files) -> Mapping[str, tuple[int, float]]:
-    """Size and time of every file, to see later what changed."""
+async def take_snapshot(files: ResourceFiles) -> Mapping[str, tuple[int, float]]:
+    """Returns the size and the time of every file, to find changes later."""
     found = await asyncio.to_thread(files.list, limit=PAGE)
     return {entry.path: (entry.size, entry.changed) for entry in found.entries if entry.kind == "file"}
 
 
-async def blocks(files: Files | None, result: Json) -> list[ContentBlock]:
-    """Images and sounds that a result asks for: ``{"type": "image", "path": "chart.png"}``, or a list with such in it."""
+async def load_media_blocks(files: ResourceFiles | None, result: Json, mask: MaskFile) -> list[ContentBlock]:
+    """Returns the images and sounds that a result asks for: ``{"type": "image", "path": "chart.png"}``, or a list of these."""
     items = cast("list[Json]", result) if isinstance(result, list) else [result]
     wanted: list[tuple[str, str]] = []
     for item in items:
-        fields = cast("dict[str, Json]", item) if isinstance(item, dict) else {}
+        fields = as_mapping(item)
         kind, path = fields.get("type"), fields.get("path")
         if kind in ("image", "audio") and isinstance(path, str):
             wanted.append((kind, path))
-    return [await _block(files, kind, path) for kind, path in wanted[:MOST_BLOCKS]] if files else []
+    return [await _load_block(files, kind, path, mask) for kind, path in wanted[:MOST_BLOCKS]] if files else []
 
 
-async def _block(files: Files, kind: str, path: str) -> ContentBlock:
+async def _load_block(files: ResourceFiles, kind: str, path: str, mask: MaskFile) -> ContentBlock:
     content = await asyncio.to_thread(files.read, path, length=READ_BYTES)
     if content.size > READ_BYTES or not content.mime.startswith(f"{kind}/"):
-        raise NotFound(f"{path} is no {kind} of at most {READ_BYTES:,} bytes")
-    encoded = base64.b64encode(content.body).decode()
+        raise NotFound(f"{path} is not a file of the type {kind} with at most {READ_BYTES:,} bytes")
+    try:
+        encoded = base64.b64encode(await mask(content.body, content.mime)).decode()
+    except Refused as error:  # the rest of the answer is not lost with it
+        return TextContent(text=neutralize_text(f"{path} is withheld: {error.message}"))
     if kind == "image":
         return ImageContent(data=encoded, mime_type=content.mime)
     return AudioContent(data=encoded, mime_type=content.mime)
 
 
-def _resource(session: str, entry: Entry) -> Resource:
-    uri = Place(session=session, path=entry.path).uri
-    return Resource(uri=uri, name=harmless(entry.path), mime_type=entry.mime, size=entry.size)
+def _build_resource(session: str, entry: ResourceEntry) -> Resource:
+    uri = ResourcePlace(session=session, path=entry.path).uri
+    return Resource(uri=uri, name=neutralize_text(entry.path), mime_type=entry.mime, size=entry.size)

@@ -1,6 +1,7 @@
-"""Handlers for resources: what a caller may list, read and follow."""
+"""Handlers of the resource methods: callers list, read and follow their own files."""
 
-from typing import Any, NoReturn
+from functools import partial
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
@@ -20,11 +21,20 @@ from mcp_types import (
 )
 
 from gristmill.errors import Error
-from gristmill.serve.harmless_text import harmless
-from gristmill.serve.mcp.mcp_door import Door
+from gristmill.serve.harmless_text import neutralize_text
+from gristmill.serve.mcp.mcp_door import McpDoor
 from gristmill.serve.mcp.questions.ask_client import Ctx, is_modern
-from gristmill.serve.mcp.resources.file_resources import TEMPLATE, Files, Place, listed, place_of, read
+from gristmill.serve.mcp.resources.file_resources import (
+    TEMPLATE,
+    ResourcePlace,
+    list_resources,
+    parse_uri,
+    read_resource,
+)
 from gristmill.serve.mcp.tasks.tasks_extension import require_tasks
+
+if TYPE_CHECKING:
+    from gristmill.runtime.open.session_stores import SessionRecord
 
 LEGACY_NOT_FOUND = -32002
 MOST_LISTED = 500
@@ -38,73 +48,76 @@ TEMPLATES = ListResourceTemplatesResult(
 )
 
 
-class Resources:
-    """The resource methods over one door."""
+class ResourceHandlers:
+    """The handlers of the resource methods, for one door."""
 
-    def __init__(self, door: Door) -> None:
+    def __init__(self, door: McpDoor) -> None:
         self._door = door
 
-    async def templates(self, _ctx: Ctx, _params: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
-        """The one kind of address there is."""
+    async def list_templates(self, _ctx: Ctx, _params: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
+        """Lists the one URI template that there is."""
         return TEMPLATES
 
-    async def listing(self, ctx: Ctx, _params: PaginatedRequestParams | None) -> ListResourcesResult:
-        """Files of this caller's sessions, the one used last in front."""
+    async def list_files(self, ctx: Ctx, _params: PaginatedRequestParams | None) -> ListResourcesResult:
+        """Lists the files of the caller's sessions, the session used last first."""
         found: list[Resource] = []
-        who = self._door.who(ctx)
-        keeping = (await self._door.hall()).keeping
-        for session in await keeping.sessions.list(who.tenant, who.caller):
+        who = self._door.identify_caller(ctx)
+        stores = (await self._door.hall()).session_stores
+        for session in await stores.sessions.list(identity=who):
             if len(found) < MOST_LISTED:
-                found += await listed(keeping.files(session), session.handle, limit=MOST_LISTED - len(found))
+                found += await list_resources(stores.files(session), session.handle, limit=MOST_LISTED - len(found))
         return ListResourcesResult(resources=found)
 
-    async def reading(self, ctx: Ctx, params: ReadResourceRequestParams) -> ReadResourceResult:
-        """One file."""
+    async def read_file(self, ctx: Ctx, params: ReadResourceRequestParams) -> ReadResourceResult:
+        """Reads one file."""
         try:
-            place = place_of(str(params.uri))
-            return ReadResourceResult(contents=[await read(await self._files(ctx, place), place)])
+            place = parse_uri(str(params.uri))
+            hall, session = await self._door.hall(), await self._find_session(ctx, place)
+            mask = partial(hall.content_masks.mask_file, session)
+            return ReadResourceResult(contents=[await read_resource(hall.session_stores.files(session), place, mask)])
         except Error as error:
-            _refuse(ctx, error, str(params.uri))
+            _raise_not_found(ctx, error, str(params.uri))
 
     async def subscribe(self, ctx: Ctx, params: SubscribeRequestParams) -> EmptyResult:
-        """Follow one file, on older connections."""
+        """Subscribes to one file, for clients of older revisions."""
         try:
-            place = place_of(str(params.uri))
-            await self._files(ctx, place)
+            place = parse_uri(str(params.uri))
+            await self._find_session(ctx, place)
         except Error as error:
-            _refuse(ctx, error, str(params.uri))
-        self._door.changes.subscribe(place.uri, ctx.session)
+            _raise_not_found(ctx, error, str(params.uri))
+        self._door.file_changes.subscribe(place.uri, ctx.session)
         return EmptyResult()
 
     async def unsubscribe(self, ctx: Ctx, params: UnsubscribeRequestParams) -> EmptyResult:
-        """No longer follow it."""
+        """Ends the subscription to one file."""
         if await self._is_own(ctx, str(params.uri)):
-            self._door.changes.unsubscribe(str(params.uri))
+            self._door.file_changes.unsubscribe(str(params.uri))
         return EmptyResult()
 
     async def listen(self, ctx: Ctx, params: SubscriptionsListenRequestParams) -> SubscriptionsListenResult:
-        """Follow changes, on connections of 2026. Tasks are asked for, not followed."""
+        """Streams changes to clients of the 2026 revision. Changes of tasks are not streamed: clients poll tasks."""
         notifications: Any = (ctx.params or {}).get("notifications")
         if isinstance(notifications, dict) and "taskIds" in notifications:
             require_tasks(ctx)
         wanted = params.notifications.resource_subscriptions or []
         kept = [uri for uri in wanted if await self._is_own(ctx, str(uri))]
         filtered = params.notifications.model_copy(update={"resource_subscriptions": kept or None})
-        return await self._door.changes.listener(self._door.who(ctx))(ctx, params.model_copy(update={"notifications": filtered}))
+        return await self._door.file_changes.get_listener(self._door.identify_caller(ctx))(
+            ctx, params.model_copy(update={"notifications": filtered})
+        )
 
-    async def _files(self, ctx: Ctx, place: Place) -> Files:
-        keeping = (await self._door.hall()).keeping
-        who = self._door.who(ctx)
-        return keeping.files(await keeping.sessions.get(place.session, who.tenant, who.caller))
+    async def _find_session(self, ctx: Ctx, place: ResourcePlace) -> "SessionRecord":
+        stores = (await self._door.hall()).session_stores
+        return await stores.sessions.get(place.session, identity=self._door.identify_caller(ctx))
 
     async def _is_own(self, ctx: Ctx, uri: str) -> bool:
         try:
-            await self._files(ctx, place_of(uri))
+            await self._find_session(ctx, parse_uri(uri))
         except Error:
             return False
         return True
 
 
-def _refuse(ctx: Ctx, error: Error, uri: str) -> NoReturn:
+def _raise_not_found(ctx: Ctx, error: Error, uri: str) -> NoReturn:
     code = INVALID_PARAMS if is_modern(ctx) else LEGACY_NOT_FOUND
-    raise MCPError(code=code, message=harmless(error.message), data={"uri": harmless(uri[:500])}) from None
+    raise MCPError(code=code, message=neutralize_text(error.message), data={"uri": neutralize_text(uri[:500])}) from None

@@ -1,7 +1,7 @@
 """The experimental tasks of 2025-11-25: a client asks for a task with its call, polls it, and fetches the result.
 
-The SDK has the types and nothing else, and lets no task out as the answer to a call: calls that ask for one are answered here,
-before it looks at them. What a task wants to know is asked while its client waits for the result, as that revision says.
+The SDK has only the types, and does not allow a task as the answer to a call: calls that ask for one are answered here, before
+the SDK handles them. Questions of a task are asked while its client waits for the result, as that revision requires.
 """
 
 from typing import Any
@@ -24,11 +24,12 @@ from mcp_types import (
 )
 
 from gristmill.errors import Error
-from gristmill.serve.mcp.mcp_door import Door
-from gristmill.serve.mcp.questions.ask_client import Ctx, ask_through
-from gristmill.serve.mcp.run import Run
-from gristmill.serve.mcp.tasks.task_shape import RELATED, about_2025, state_of
-from gristmill.serve.mcp.tasks.tasks_extension import find, settled
+from gristmill.runs.active_run import ActiveRun
+from gristmill.serve.mcp.mcp_door import McpDoor
+from gristmill.serve.mcp.questions.ask_client import Ctx, ask_directly
+from gristmill.serve.mcp.questions.take_answers import take_answers
+from gristmill.serve.mcp.tasks.task_shape import RELATED, describe_task_2025, read_state
+from gristmill.serve.mcp.tasks.tasks_extension import build_task_result, find_task
 from gristmill.serve.mcp.tools.execute_code import begin_task
 from gristmill.serve.mcp.tools.tool_arguments import WrongArguments
 from gristmill.serve.mcp.tools.tool_surface import EXECUTE
@@ -42,65 +43,66 @@ REVISION = "2025-11-25"
 
 
 class Tasks2025:
-    """The task methods over one door, on connections of 2025-11-25."""
+    """The task methods of one door, for clients of 2025-11-25."""
 
-    def __init__(self, door: Door) -> None:
+    def __init__(self, door: McpDoor) -> None:
         self._door = door
 
-    async def take_calls(self, ctx: Ctx, call_next: CallNext) -> HandlerResult:
-        """Middleware: a call that asks for a task gets one; every other message goes on."""
+    async def answer_task_calls(self, ctx: Ctx, call_next: CallNext) -> HandlerResult:
+        """Answers calls that ask for a task with one, as middleware; passes on every other message."""
         asks = ctx.method == "tools/call" and ctx.protocol_version == REVISION and (ctx.params or {}).get("task") is not None
-        if not asks or ctx.session.client_capabilities is None:  # before the handshake there are no calls
+        if not asks or ctx.session.client_capabilities is None:  # the handshake has not ended: the next handler refuses the call
             return await call_next(ctx)
         params = CallToolRequestParams.model_validate(ctx.params, by_name=False)
         if params.name != EXECUTE:
-            raise MCPError(code=METHOD_NOT_FOUND, message="this tool has no tasks: call it without one")
+            raise MCPError(code=METHOD_NOT_FOUND, message="this tool does not support tasks: call it without one")
         try:
             run = await begin_task(self._door, ctx, params)
         except (WrongArguments, Error) as error:
             raise MCPError(code=INVALID_PARAMS, message=str(error)) from None
-        return {"task": about_2025(run)}
+        return {"task": describe_task_2025(run)}
 
     async def get(self, ctx: Ctx, params: GetTaskRequestParams) -> dict[str, Any]:
-        """Where a task stands."""
-        return about_2025(self._run(ctx, params))
+        """Returns the state of a task."""
+        return describe_task_2025(await self._find_run(ctx, params))
 
     async def cancel(self, ctx: Ctx, params: GetTaskRequestParams) -> dict[str, Any]:
-        """End a task; one that is over cannot be."""
-        run = self._run(ctx, params)
-        if run.task.done():
-            raise MCPError(code=INVALID_PARAMS, message="the task is over already")
+        """Cancels a task; refuses if it has ended already."""
+        run = await self._find_run(ctx, params)
+        if run.ended is not None:
+            raise MCPError(code=INVALID_PARAMS, message="the task has ended already")
         await run.end()
-        return about_2025(run)
+        return describe_task_2025(run)
 
     async def list(self, ctx: Ctx, _params: PaginatedRequestParams) -> dict[str, Any]:
-        """The tasks of this caller, the newest first: few enough for one page."""
+        """Lists the tasks of this caller, the newest first, on one page: their number is limited."""
         _require_2025(ctx)
-        return {"tasks": [about_2025(run) for run in self._door.runs.of(self._door.who(ctx)) if run.is_task]}
+        kept = (await self._door.get_runs()).registry.list_kept(self._door.identify_caller(ctx))
+        return {"tasks": [describe_task_2025(run) for run in kept if run.is_task]}
 
     async def result(self, ctx: Ctx, params: GetTaskRequestParams) -> dict[str, Any]:
-        """Wait for the end of a task, put its questions meanwhile, and answer as its call would have been."""
-        run = self._run(ctx, params)
+        """Waits for the end of a task, asks its questions meanwhile, and answers as the call itself would have."""
+        run = await self._find_run(ctx, params)
         related = {RELATED: {"taskId": run.id}}
         try:
-            while not run.task.done():
-                for question in (await run.look())[:1]:  # one after the other: there may be fewer when one is answered
-                    run.answer({question.key: await ask_through(ctx, question.params, related)})
+            while run.ended is None:
+                for question in (await run.wait_for_questions())[:1]:  # one at a time: after an answer the others may be gone
+                    take_answers(run, {question.key: await ask_directly(ctx, question.params, related)})
         finally:
             if run.questions:
-                run.park()  # whoever waited has left: another may come
-        if state_of(run) != "completed":
-            raise MCPError(code=INTERNAL_ERROR, message=f"the task is {state_of(run)}")
-        result = await settled(self._door, ctx, run)
+                run.start_answer_timer()  # the waiting client has disconnected; another request may answer
+        if read_state(run) != "completed":
+            raise MCPError(code=INTERNAL_ERROR, message=f"the task is {read_state(run)}")
+        result = await build_task_result(self._door, ctx, run)
         return result.model_dump(by_alias=True, mode="json", exclude_none=True) | {"_meta": related}
 
-    def _run(self, ctx: Ctx, params: GetTaskRequestParams) -> Run:
+    async def _find_run(self, ctx: Ctx, params: GetTaskRequestParams) -> ActiveRun:
         _require_2025(ctx)
-        return find(self._door, ctx, params.task_id)
+        return await find_task(self._door, ctx, params.task_id)
 
 
-async def tell_others_nothing(ctx: Ctx, call_next: CallNext) -> HandlerResult:
-    """Middleware: tasks are declared to clients of 2025-11-25, not to older ones."""
+async def hide_tasks_from_older(ctx: Ctx, call_next: CallNext) -> HandlerResult:
+    """Removes tasks from the capabilities for clients older than 2025-11-25, as middleware."""
     answer: Any = await call_next(ctx)
     if ctx.method == "initialize" and answer["protocolVersion"] != REVISION:
         answer["capabilities"].pop("tasks", None)

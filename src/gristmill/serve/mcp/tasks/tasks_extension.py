@@ -1,10 +1,9 @@
-"""The methods of the tasks extension (``io.modelcontextprotocol/tasks``): look at a run, answer what it asks, end it.
+"""The methods of the tasks extension (``io.modelcontextprotocol/tasks``): get a run, answer its questions, cancel it.
 
-A task is a run that outlived its call; its id is the run's, so ``resume`` knows it too. It belongs to its caller and to this
-process. Clients that do not declare the extension are never given one.
+A task is a run that outlives its call; it has the id of the run, so ``resume`` accepts it too. It belongs to its caller and to
+this process. Clients that do not declare the extension never get a task.
 """
 
-import logging
 from typing import Any
 
 from mcp.shared.exceptions import MCPError
@@ -19,103 +18,101 @@ from mcp_types import (
     GetTaskRequestParams,
 )
 
-from gristmill.errors import Error, NotFound
-from gristmill.serve.harmless_text import harmless
-from gristmill.serve.mcp.answer_call import requests_of, result_of
-from gristmill.serve.mcp.mcp_door import Door
+from gristmill.errors import Error
+from gristmill.runs.active_run import ActiveRun
+from gristmill.serve.harmless_text import neutralize_text
+from gristmill.serve.mcp.answer_call import build_end_result, build_input_requests, find_run
+from gristmill.serve.mcp.mcp_door import McpDoor
 from gristmill.serve.mcp.questions.ask_client import Ctx, is_modern
-from gristmill.serve.mcp.run import Run
-from gristmill.serve.mcp.tasks.task_shape import EXTENSION, about, has_tasks, state_of
-from gristmill.serve.mcp.tools.outcome_result import trouble
+from gristmill.serve.mcp.questions.take_answers import take_answers
+from gristmill.serve.mcp.tasks.task_shape import EXTENSION, accepts_tasks, describe_task, read_state
+from gristmill.serve.mcp.tools.outcome_result import build_error_result
 
-log = logging.getLogger(__name__)
+INTERNAL_FAULT = {"code": INTERNAL_ERROR, "message": "Internal server error"}
+"""What a client is told about an internal fault; the log has the details."""
 
-FAULT = {"code": INTERNAL_ERROR, "message": "Internal server error"}
-"""What a client learns of a fault of ours; the log has the rest."""
-
-_ON_WIRE: dict[str, Any] = {"by_alias": True, "mode": "json", "exclude_none": True}
+_DUMP_OPTIONS: dict[str, Any] = {"by_alias": True, "mode": "json", "exclude_none": True}
 
 
 class UpdateTaskParams(GetTaskRequestParams):
-    """Answers by the key of their question; what is no answer to an open one is ignored."""
+    """Answers by the key of their question; answers to questions that are not open are ignored."""
 
     input_responses: dict[str, Any]
 
 
-class Tasks:
-    """The task methods over one door, on connections of 2026."""
+class TasksExtension:
+    """The task methods of one door, for clients of the 2026 revision."""
 
-    def __init__(self, door: Door) -> None:
+    def __init__(self, door: McpDoor) -> None:
         self._door = door
 
     async def get(self, ctx: Ctx, params: GetTaskRequestParams) -> dict[str, Any]:
-        """Where a task stands, with its question, its result or its error."""
-        run = self._run(ctx, params)
+        """Returns the state of a task with its questions, its result or its error."""
+        run = await self._find_run(ctx, params)
         if run.questions:
-            run.park()  # somebody is there who can answer
-        return about(run) | await self._detail(ctx, run)
+            run.start_answer_timer()  # a client is there that can answer: the wait for an answer starts again
+        return describe_task(run) | await self._build_details(ctx, run)
 
     async def update(self, ctx: Ctx, params: UpdateTaskParams) -> dict[str, Any]:
-        """Take the answers to what a task asked."""
-        self._run(ctx, params).answer(params.input_responses)
+        """Takes the answers to the questions of a task."""
+        take_answers(await self._find_run(ctx, params), params.input_responses)
         return {}
 
     async def cancel(self, ctx: Ctx, params: GetTaskRequestParams) -> dict[str, Any]:
-        """End a task; one that is over stays as it is."""
-        self._run(ctx, params).task.cancel()
+        """Cancels a task; one that has ended stays as it is."""
+        (await self._find_run(ctx, params)).cancel()
         return {}
 
-    async def _detail(self, ctx: Ctx, run: Run) -> dict[str, Any]:
-        match state_of(run):
+    async def _build_details(self, ctx: Ctx, run: ActiveRun) -> dict[str, Any]:
+        match read_state(run):
             case "input_required":
-                asked = requests_of(tuple(run.questions.values()))
-                return {"inputRequests": {key: each.model_dump(**_ON_WIRE) for key, each in asked.items()}}
+                asked = build_input_requests(run.questions.list())
+                return {"inputRequests": {key: each.model_dump(**_DUMP_OPTIONS) for key, each in asked.items()}}
             case "completed":
-                result = await settled(self._door, ctx, run)
-                return {"result": result.model_dump(**_ON_WIRE)}
+                result = await build_task_result(self._door, ctx, run)
+                return {"result": result.model_dump(**_DUMP_OPTIONS)}
             case "failed":
-                log.error("task %s failed", run.id, exc_info=run.task.exception())
-                return {"error": FAULT, "statusMessage": FAULT["message"]}
+                return {"error": INTERNAL_FAULT, "statusMessage": INTERNAL_FAULT["message"]}
             case _:
                 return {}
 
-    def _run(self, ctx: Ctx, params: GetTaskRequestParams) -> Run:
+    async def _find_run(self, ctx: Ctx, params: GetTaskRequestParams) -> ActiveRun:
         if not is_modern(ctx):
             raise MCPError(code=METHOD_NOT_FOUND, message="Method not found", data=ctx.method)
         require_tasks(ctx)
         headers: Any = getattr(ctx.request, "headers", None)
         if headers is not None and decode_header_value(headers.get(MCP_NAME_HEADER)) != params.task_id:
             raise MCPError(code=HEADER_MISMATCH, message=f"{MCP_NAME_HEADER} header does not match the task's id")
-        return find(self._door, ctx, params.task_id)
+        return await find_task(self._door, ctx, params.task_id)
 
 
-def find(door: Door, ctx: Ctx, task: str) -> Run:
-    """The caller's run of that id.
+async def find_task(door: McpDoor, ctx: Ctx, task: str) -> ActiveRun:
+    """Returns the caller's run with that id.
 
     Raises:
-        MCPError: there is none.
+        MCPError: the caller has no such run.
     """
     try:
-        return door.runs.get(task, door.who(ctx))
-    except NotFound:
-        text = f"no task {harmless(task[:100])!r} is under way or kept here"
+        return await find_run(door, ctx, task)
+    except Error:
+        text = f"no task {neutralize_text(task[:100])!r} is active or kept here"
         raise MCPError(code=INVALID_PARAMS, message=text) from None
 
 
-async def settled(door: Door, ctx: Ctx, run: Run) -> CallToolResult:
-    """The result of a run that is over, as its call would have brought it."""
+async def build_task_result(door: McpDoor, ctx: Ctx, run: ActiveRun) -> CallToolResult:
+    """Returns the result of a run that has ended, as its call would have returned it."""
     try:
-        return await result_of(door, ctx, run, run.task.result())
+        return await build_end_result(door, ctx, run)
     except Error as error:
-        return trouble(error.message, code=error.code)
+        return build_error_result(error.message, code=error.code)
 
 
 def require_tasks(ctx: Ctx) -> None:
-    """Do nothing if the request declares the extension.
+    """Requires that the request declares the extension.
 
     Raises:
         MCPError: it does not.
     """
-    if not has_tasks(ctx):
+    if not accepts_tasks(ctx):
         needed: dict[str, Any] = {"requiredCapabilities": {"extensions": {EXTENSION: {}}}}
         raise MCPError(code=MISSING_REQUIRED_CLIENT_CAPABILITY, message="Missing required client capability", data=needed)

@@ -1,30 +1,30 @@
-"""``call_tool``: one call without a program, for clients that are configured to have it."""
+"""Answers ``call_tool``: one tool call without a program, offered with ``serve.direct_calls`` only."""
 
 from mcp_types import CallToolRequestParams
 
 from gristmill.model import Outcome
-from gristmill.serve.mcp.answer_call import Answer, begin, take_up
-from gristmill.serve.mcp.mcp_door import Door
+from gristmill.runs.active_run import ActiveRun
+from gristmill.serve.mcp.answer_call import Answer, begin_run, continue_run
+from gristmill.serve.mcp.mcp_door import McpDoor
 from gristmill.serve.mcp.questions.ask_client import AskClient, Ctx
-from gristmill.serve.mcp.run import Run
-from gristmill.serve.mcp.run_options import with_options
-from gristmill.serve.mcp.tools.tool_arguments import CallArguments, checked
+from gristmill.serve.mcp.run_options import open_run_options
+from gristmill.serve.mcp.tools.tool_arguments import CallArguments, check_arguments
 
 
-async def call_tool(door: Door, ctx: Ctx, params: CallToolRequestParams) -> Answer:
-    """Answer one call of the tool.
+async def call_tool(door: McpDoor, ctx: Ctx, params: CallToolRequestParams) -> Answer:
+    """Answers one call of the tool.
 
     Raises:
-        Error: a session that is not there, a runtime that could not be opened.
-        WrongArguments: they do not fit.
+        Error: there is no such session, or the runtime could not be opened.
+        WrongArguments: the arguments are not valid.
     """
     if params.request_state is not None:
-        return await take_up(door, ctx, params)
-    wanted = checked(CallArguments, params.arguments)
+        return await continue_run(door, ctx, params)
+    wanted = check_arguments(CallArguments, params.arguments)
 
-    async def work(run: Run, ask: AskClient | None, ctx: Ctx | None) -> Outcome:
+    async def work(run: ActiveRun, ask: AskClient | None, ctx: Ctx | None) -> Outcome:
         runtime = await door.hall()
-        async with with_options(door, runtime, run, ask, ctx) as options:
+        async with open_run_options(door, runtime, run, ask, ctx) as options:
             return await runtime.call(wanted.tool, wanted.arguments, **options)
 
-    return await begin(door, ctx, wanted.session, work)
+    return await begin_run(door, ctx, wanted.session, work)

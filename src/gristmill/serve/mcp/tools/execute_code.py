@@ -1,4 +1,4 @@
-"""``execute_code``: a program, or the id of a run to take up again."""
+"""Answers ``execute_code``: runs a program, or waits for or resumes an earlier run."""
 
 from typing import Any
 
@@ -6,67 +6,84 @@ from mcp_types import CallToolRequestParams
 
 from gristmill.errors import NotFound
 from gristmill.model import Budget, Outcome
-from gristmill.serve.mcp.answer_call import Answer, begin, conclude, prepare, take_up
-from gristmill.serve.mcp.mcp_door import Door
-from gristmill.serve.mcp.questions.ask_client import AskClient, Ctx, can_answer
-from gristmill.serve.mcp.run import Run
-from gristmill.serve.mcp.run_options import with_options
-from gristmill.serve.mcp.tools.tool_arguments import ExecuteArguments, WrongArguments, checked
+from gristmill.runs.active_run import ActiveRun
+from gristmill.runs.start_run import refuse_if_running, start_run
+from gristmill.serve.mcp.answer_call import Answer, begin_run, continue_run, find_run, prepare_run, wait_for_answer
+from gristmill.serve.mcp.mcp_door import McpDoor
+from gristmill.serve.mcp.questions.ask_client import AskClient, Ctx, can_show_form
+from gristmill.serve.mcp.run_options import open_run_options
+from gristmill.serve.mcp.tools.tool_arguments import ExecuteArguments, WrongArguments, check_arguments
 
 WAIT_SECONDS = 50.0
-"""How long ``resume`` waits before it says "still running": below the minute that many clients give a tool."""
+"""How long ``resume`` waits before it answers "running": less than the minute after which many clients give up."""
 
 
-async def execute_code(door: Door, ctx: Ctx, params: CallToolRequestParams) -> Answer:
-    """Answer one call of the tool.
+async def execute_code(door: McpDoor, ctx: Ctx, params: CallToolRequestParams) -> Answer:
+    """Answers one call of the tool.
 
     Raises:
-        Error: a session or a run that is not there, a runtime that could not be opened.
-        WrongArguments: they do not fit.
+        Error: there is no such session or run, or the runtime could not be opened.
+        WrongArguments: the arguments are not valid.
     """
     if params.request_state is not None:
-        return await take_up(door, ctx, params)
-    wanted = checked(ExecuteArguments, params.arguments)
-    if (run := _under_way(door, ctx, wanted)) is not None:
-        return await conclude(door, ctx, run, seconds=WAIT_SECONDS)
+        return await continue_run(door, ctx, params)
+    wanted = check_arguments(ExecuteArguments, params.arguments)
+    if (run := await _find_awaited_run(door, ctx, wanted)) is not None:
+        return await wait_for_answer(door, ctx, run, seconds=WAIT_SECONDS)
 
-    async def work(run: Run, ask: AskClient | None, ctx: Ctx | None) -> Outcome:
-        return await _execute(door, wanted, run, ask, ctx)
+    async def work(run: ActiveRun, ask: AskClient | None, ctx: Ctx | None) -> Outcome:
+        return await _execute_wanted(door, wanted, run, ask, ctx)
 
-    return await begin(door, ctx, wanted.session, work, background=wanted.background)
+    return await begin_run(door, ctx, wanted.session, work, code=wanted.code, background=wanted.background)
 
 
-async def begin_task(door: Door, ctx: Ctx, params: CallToolRequestParams) -> Run:
-    """Start what one call of the tool asks for, as a task: nobody waits for it here.
+async def begin_task(door: McpDoor, ctx: Ctx, params: CallToolRequestParams) -> ActiveRun:
+    """Starts the run of one call of the tool as a task, without waiting for it.
 
     Raises:
-        Error: a session that is not there, too many runs, a runtime that could not be opened.
-        WrongArguments: they do not fit.
+        Error: there is no such session, there are too many runs, or the runtime could not be opened.
+        WrongArguments: the arguments are not valid.
     """
-    wanted = checked(ExecuteArguments, params.arguments)
-    run, is_new = _under_way(door, ctx, wanted), False
-    if run is None:
-        run, is_new = await prepare(door, ctx, wanted.session), True
+    wanted = check_arguments(ExecuteArguments, params.arguments)
+    found = await _find_awaited_run(door, ctx, wanted)
+    run = found or await prepare_run(door, ctx, wanted.session, code=wanted.code)
     run.is_task = True
-    if is_new:
-        asks = can_answer(ctx)
-        door.runs.start(run, lambda run: _execute(door, wanted, run, run.ask if asks else None, ctx))
+    if found is None:
+        run.may_outlive, ask = True, run.ask if can_show_form(ctx) else None
+        start_run(await door.get_runs(), run, lambda: _execute_wanted(door, wanted, run, ask, ctx))
     return run
 
 
-def _under_way(door: Door, ctx: Ctx, wanted: ExecuteArguments) -> Run | None:
-    """The run that is to be waited for, if that is all that is wanted."""
-    if wanted.code is not None:
-        return None
+async def _find_awaited_run(door: McpDoor, ctx: Ctx, wanted: ExecuteArguments) -> ActiveRun | None:
+    """Returns the run that the call wants to wait for; None if it wants to execute something.
+
+    Raises:
+        Conflict: it wants to resume a run with other code, or one of another process, that is still running.
+    """
     if wanted.resume is None:
-        raise WrongArguments("wrong arguments: code is needed, or resume with the id of a run")
-    try:
-        return door.runs.get(wanted.resume, door.who(ctx))
-    except NotFound:
-        return None  # not under way here: the journal knows it, or says that it does not
+        if wanted.code is None:
+            raise WrongArguments("wrong arguments: code is needed, or resume with the id of a run")
+        return None
+    if wanted.code is None:
+        try:
+            run = await find_run(door, ctx, wanted.resume)
+        except NotFound:
+            pass  # not active here: the runtime looks for it in the journal
+        else:
+            if run.ended is None or _is_answer_kept(run):
+                return run
+    await refuse_if_running(await door.get_runs(), wanted.resume, door.identify_caller(ctx))
+    return None
 
 
-async def _execute(door: Door, wanted: ExecuteArguments, run: Run, ask: AskClient | None, ctx: Ctx | None) -> Outcome:
+def _is_answer_kept(run: ActiveRun) -> bool:
+    """Whether the answer of a run that has ended is kept for its client, which may not have got it; a plan is to be resumed."""
+    return run.may_outlive and not (run.outcome is not None and run.outcome.status == "awaiting_approval")
+
+
+async def _execute_wanted(
+    door: McpDoor, wanted: ExecuteArguments, run: ActiveRun, ask: AskClient | None, ctx: Ctx | None
+) -> Outcome:
     runtime = await door.hall()
     asked: dict[str, Any] = {
         "limits": {"seconds": wanted.timeout} if wanted.timeout else None,
@@ -74,8 +91,8 @@ async def _execute(door: Door, wanted: ExecuteArguments, run: Run, ask: AskClien
         "resume": wanted.resume,
         "budget": wanted.budget and Budget(output_tokens=wanted.budget, result_tokens=wanted.budget),
     }
-    async with with_options(door, runtime, run, ask, ctx) as options:
-        # A resumed run without new code runs the old: the runtime has it.
+    async with open_run_options(door, runtime, run, ask, ctx) as options:
+        # A resumed run without new code runs the old code, which the runtime has kept.
         return await runtime.execute(
             wanted.code, **options, **{name: value for name, value in asked.items() if value is not None}
         )

@@ -1,30 +1,26 @@
-"""``search_tools``: a question, and imports and signatures as the answer."""
+"""Answers ``search_tools``: finds tools for a question and returns their imports and signatures."""
 
 from mcp_types import CallToolRequestParams, CallToolResult, TextContent
 
-from gristmill.serve.harmless_text import harmless
-from gristmill.serve.mcp.mcp_door import Door
-from gristmill.serve.mcp.tools.tool_arguments import SearchArguments, checked
-from gristmill.serve.mcp.who import Who
+from gristmill.model import Identity
+from gristmill.serve.harmless_text import neutralize_text
+from gristmill.serve.mcp.mcp_door import McpDoor
+from gristmill.serve.mcp.tools.tool_arguments import SearchArguments, check_arguments
 
-FIRST_LISTING_SECONDS = 20.0
-"""How long the first search waits for servers whose tools nobody has listed yet."""
-NOTHING = "nothing fits; try other words, or execute_code with `from tool_discovery import list_servers, list_tools`"
+NOTHING_FOUND = "nothing fits; try other words, or execute_code with `from tool_discovery import list_servers, list_tools`"
 
 
-async def search_tools(door: Door, params: CallToolRequestParams, who: Who) -> CallToolResult:
-    """Answer one call of the tool.
+async def search_tools(door: McpDoor, params: CallToolRequestParams, who: Identity) -> CallToolResult:
+    """Answers one call of the tool.
 
     Raises:
-        NotFound: no such server.
-        WrongArguments: they do not fit.
+        NotFound: there is no such server.
+        WrongArguments: the arguments are not valid.
     """
-    wanted = checked(SearchArguments, params.arguments)
+    wanted = check_arguments(SearchArguments, params.arguments)
     runtime = await door.hall()
-    await runtime.settled(FIRST_LISTING_SECONDS)
     found = await runtime.search(
-        wanted.query, detail_level=wanted.detail_level, limit=wanted.limit, server=wanted.server, caller=who.caller,
-        tenant=who.tenant,
+        wanted.query, detail_level=wanted.detail_level, limit=wanted.limit, server=wanted.server, identity=who,
     )  # fmt: skip
-    text = harmless(found.text) or NOTHING
+    text = neutralize_text(found.text) or NOTHING_FOUND
     return CallToolResult(content=[TextContent(text=text)], structured_content={"text": text})

@@ -1,31 +1,32 @@
-"""The server instructions: what to do, and one short line per tool server. The same bytes for the same configuration.
+"""Writes the server instructions: what to do, and one short line per tool server. The same configuration gives the same bytes.
 
-They are made once, from the names in the configuration and the tools last listed, so a client's prompt cache holds.
+They are made once, from the names in the configuration and the tools last listed, so that a client's prompt cache stays valid.
 """
 
 import re
 from collections.abc import Mapping, Sequence
 
-from gristmill.serve.harmless_text import harmless
+from gristmill.serve.harmless_text import neutralize_text
 
 LEAD = "Tools live on these servers; find them with search_tools, call them from Python in execute_code:"
-BUDGET = 120
-"""Tokens for all lines, by our estimate. Each server gets an equal share for a hint of what it does; the rest is folded."""
+TOKEN_BUDGET = 120
+"""Estimated tokens for all lines. Each server gets an equal share to name some of its tools; servers beyond the budget are only
+counted."""
 
 _PIECE = re.compile(r"[A-Za-z]+|\s|.")
 
 
-def instructions(servers: Mapping[str, Sequence[str]]) -> str:
-    """The text for ``servers``: their names, each with the tools last known."""
+def write_instructions(servers: Mapping[str, Sequence[str]]) -> str:
+    """Returns the instructions for ``servers``: a mapping from the name of a server to its last known tools."""
     names = sorted(servers)
     if not names:
         return "No tool servers are connected; execute_code runs plain Python."
-    share = BUDGET // len(names)
+    share = TOKEN_BUDGET // len(names)
     lines: list[str] = []
-    left = BUDGET - cost("and 999 more")
+    left = TOKEN_BUDGET - estimate_tokens("and 999 more")
     for place, name in enumerate(names):
-        line = _line(harmless(name), sorted(servers[name]), share)
-        left -= cost(line) + 1
+        line = _write_line(neutralize_text(name), sorted(servers[name]), share)
+        left -= estimate_tokens(line) + 1
         if left < 0:
             lines.append(f"and {len(names) - place} more")
             break
@@ -33,17 +34,18 @@ def instructions(servers: Mapping[str, Sequence[str]]) -> str:
     return "\n".join((LEAD, *lines))
 
 
-def cost(text: str) -> int:
-    """About how many tokens ``text`` is, rather too many. The real counter takes a tenth of a second to load: not at start."""
+def estimate_tokens(text: str) -> int:
+    """Estimates the tokens of ``text``, rather too many than too few. The exact counter takes a tenth of a second to load, too
+    long for the start."""
     return sum(-(-len(piece) // 4) if piece.isalpha() and piece.isascii() else 1 for piece in _PIECE.findall(text))
 
 
-def _line(name: str, tools: Sequence[str], share: int) -> str:
-    """``github: create_issue, get_file, ...``: as many tool names as fit the share."""
-    room = share - cost(name) - 3
+def _write_line(name: str, tools: Sequence[str], share: int) -> str:
+    """Returns a line such as ``github: create_issue, get_file, ...`` with as many tool names as fit into the share."""
+    room = share - estimate_tokens(name) - 3
     shown: list[str] = []
-    for tool in map(harmless, tools):
-        room -= cost(tool) + 1
+    for tool in map(neutralize_text, tools):
+        room -= estimate_tokens(tool) + 1
         if room < 0:
             break
         shown.append(tool)

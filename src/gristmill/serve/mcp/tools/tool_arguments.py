@@ -1,10 +1,11 @@
-"""What clients may send to the two tools. A wrong argument is an answer the model can read and mend, not a protocol error."""
+"""Checks the arguments of the tools. A wrong argument gives a tool error that the model can read and correct, not a protocol
+error."""
 
 from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from gristmill.serve.harmless_text import harmless
+from gristmill.serve.harmless_text import neutralize_text
 
 LONGEST_QUERY = 2_000
 
@@ -12,7 +13,7 @@ T = TypeVar("T", bound=BaseModel)
 
 
 class WrongArguments(ValueError):
-    """The arguments do not fit; the text says which and why."""
+    """The arguments of a tool call are not valid; the text says which and why."""
 
 
 class _Arguments(BaseModel):
@@ -48,14 +49,14 @@ class CallArguments(_Arguments):
     session: str | None = Field(default=None, max_length=128)
 
 
-def checked(kind: type[T], arguments: dict[str, Any] | None) -> T:
-    """The arguments as a value.
+def check_arguments(kind: type[T], arguments: dict[str, Any] | None) -> T:
+    """Returns the arguments as a value of the type ``kind``.
 
     Raises:
-        WrongArguments: they do not fit.
+        WrongArguments: the arguments are not valid.
     """
     try:
-        # None is how several clients spell "not given".
+        # Several clients send null for arguments that are not given.
         return kind.model_validate({name: value for name, value in (arguments or {}).items() if value is not None})
     except ValidationError as error:
         problems = [
@@ -63,4 +64,4 @@ def checked(kind: type[T], arguments: dict[str, Any] | None) -> T:
             for problem in error.errors(include_url=False, include_input=False, include_context=False)[:5]
         ]
         known = ", ".join(kind.model_fields)
-        raise WrongArguments(harmless(f"wrong arguments: {'; '.join(problems)}. Known are: {known}")) from None
+        raise WrongArguments(neutralize_text(f"wrong arguments: {'; '.join(problems)}. Known are: {known}")) from None

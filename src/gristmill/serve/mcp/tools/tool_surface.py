@@ -1,16 +1,16 @@
-"""What a model sees before it asks anything: two tools, a third where direct calls are wanted. Servers change none of it.
+"""The definitions of the tools that a model sees: two, and a third if direct calls are configured. No server changes them.
 
-With the instructions it costs at most 400 tokens (o200k); ``tests/unit/serve/mcp/tools/test_tool_surface.py`` counts them.
+With the instructions they cost at most 400 tokens (o200k); ``tests/unit/serve/mcp/tools/test_tool_surface.py`` counts them.
 """
 
 from mcp_types import Tool, ToolAnnotations, ToolExecution
 
 SEARCH, EXECUTE, CALL = "search_tools", "execute_code", "call_tool"
-NEW = "new"
-"""The value of ``session`` that opens one."""
+NEW_SESSION = "new"
+"""The value of ``session`` that opens a new session."""
 
 LONGEST_RESULT_CHARS = 100_000
-"""What we tell clients that cut long results; ours are held by a token budget long before."""
+"""The limit that we tell clients which cut long results; our token budget keeps results far below it."""
 
 _META = {"anthropic/alwaysLoad": True, "anthropic/maxResultSizeChars": LONGEST_RESULT_CHARS}
 _ANY_OBJECT = {"type": "object"}
@@ -61,7 +61,7 @@ TOOLS = (
     ),
 )
 
-DIRECT = Tool(
+DIRECT_CALL_TOOL = Tool(
     name=CALL,
     description="Call one tool without a program. For a single call with a small answer; otherwise use execute_code.",
     input_schema={

@@ -1,6 +1,5 @@
-"""MCP over streamable HTTP, as an ASGI application that can run alone or be mounted by a larger one."""
+"""Serves MCP over streamable HTTP, as an ASGI application that runs alone or inside a larger one."""
 
-import hashlib
 import hmac
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -12,42 +11,57 @@ from starlette.applications import Starlette
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from gristmill.model import Identity
+from gristmill.runs.served_runs import ServedRuns
 from gristmill.runtime.runtime import Runtime
-from gristmill.serve.mcp.get_runtime import opened
-from gristmill.serve.mcp.mcp_door import Door
+from gristmill.serve.access_tokens import hash_token
+from gristmill.serve.host_header import read_host
+from gristmill.serve.mcp.door_runs import DoorRuns
+from gristmill.serve.mcp.get_runtime import wrap_runtime
+from gristmill.serve.mcp.mcp_door import McpDoor
 from gristmill.serve.mcp.mcp_server import build_server
 from gristmill.serve.mcp.questions.ask_client import Ctx
-from gristmill.serve.mcp.tools.known_servers import known_servers
-from gristmill.serve.mcp.tools.server_instructions import instructions
-from gristmill.serve.mcp.transport.session_owners import ALL, CALLER, IDLE_SECONDS, TENANT, Owners
-from gristmill.serve.mcp.who import LOCAL, Who
+from gristmill.serve.mcp.tools.known_servers import list_known_servers
+from gristmill.serve.mcp.tools.server_instructions import write_instructions
+from gristmill.serve.mcp.transport.session_owners import ALL, IDENTITY, IDLE_SECONDS, SessionOwners, read_identity
 
 PATH = "/mcp"
 BODY_BYTES = 8_000_000
+HTTP_IDENTITY = Identity(caller="http")
+"""The caller of every request with the one token of a door that has no other tokens."""
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
-async def mcp_app(runtime: Runtime, *, token: str | None = None, hosts: tuple[str, ...] | None = LOOPBACK) -> Starlette:
-    """The application for an open runtime, at ``/mcp``. Mounted elsewhere, its ``lifespan`` must be entered by the mounter.
+async def build_mcp_app(
+    runtime: Runtime,
+    *,
+    token: str | None = None,
+    hosts: tuple[str, ...] | None = LOOPBACK,
+    served: ServedRuns | None = None,
+) -> Starlette:
+    """Builds the application for an open runtime, at ``/mcp``. An application that mounts it must enter its ``lifespan``.
 
-    ``hosts`` are the names by which it may be addressed; None leaves that, and foreign pages, to a guard in front.
+    ``hosts`` are the host names that are accepted; None leaves the check of host and origin to a guard in front. ``served`` are
+    the runs of the process, if another door has opened them.
     """
-    servers = await known_servers(runtime)
-    door = Door(
-        hall=opened(runtime),
-        instructions=instructions(servers),
-        names=tuple(sorted(servers)),
-        who=http_caller,
+    servers = await list_known_servers(runtime)
+    door = McpDoor(
+        hall=wrap_runtime(runtime),
+        instructions=write_instructions(servers),
+        server_names=tuple(sorted(servers)),
+        identify_caller=identify_http_caller,
         on_wire=True,
         direct_calls=runtime.config.serve.direct_calls,
+        runs=DoorRuns(served),
     )
-    return app_of(build_server(door), door, token=token, hosts=hosts, body_bytes=runtime.config.serve.body_bytes)
+    return build_guarded_app(build_server(door), door, token=token, hosts=hosts, body_bytes=runtime.config.serve.body_bytes)
 
 
-def app_of(
-    server: Server[Any], door: Door | None, *, token: str | None, hosts: tuple[str, ...] | None, body_bytes: int = BODY_BYTES
+def build_guarded_app(
+    server: Server[Any], door: McpDoor | None, *, token: str | None, hosts: tuple[str, ...] | None, body_bytes: int = BODY_BYTES
 ) -> Starlette:
-    """``server`` behind the guards: names of this host only, origins of this host only, a token where there is one."""
+    """Builds the application of ``server`` with its guards: only host names and origins of this host, and the token if one is
+    given."""
     names = hosts or ()
     app = server.streamable_http_app(
         streamable_http_path=PATH,
@@ -72,38 +86,53 @@ def app_of(
                     await door.close()
 
     app.router.lifespan_context = lifespan
-    app.add_middleware(Owners)
+    app.add_middleware(SessionOwners)
+    if hosts is not None:
+        app.add_middleware(RequireExactHost)
     if token is not None:
-        app.add_middleware(RequireToken, token=token)  # the last one that is added is the first that is asked
+        app.add_middleware(RequireToken, token=token)  # the middleware that is added last runs first
     return app
 
 
-class RequireToken:
-    """Refuses every request without the bearer token, before anything of it is read."""
+class RequireExactHost:
+    """ASGI middleware that refuses host names of another form than ``name`` or ``name:port``: the SDK compares only how they
+    begin."""
 
-    def __init__(self, app: ASGIApp, token: str) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._digest = _digest(token)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let through or refuse."""
-        if scope["type"] == "http":
-            headers = dict(scope["headers"])
-            scheme, _, given = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
-            # Digests of equal length, compared in constant time: nothing can be learned from how long a no takes.
-            if scheme.lower() != "bearer" or not hmac.compare_digest(_digest(given.strip()), self._digest):
-                refused = JSONResponse({"error": "a bearer token is needed"}, 401, {"WWW-Authenticate": "Bearer"})
-                await refused(scope, receive, send)
-                return
-            scope[CALLER] = "http"  # one token is one person; it may be changed without losing the sessions
+        """Passes the request on or refuses it."""
+        given = [value.decode("latin-1") for name, value in scope.get("headers", ()) if name == b"host"]
+        if scope["type"] == "http" and (len(given) != 1 or not read_host(given[0])):
+            await JSONResponse({"error": "this host name is not known here"}, 421)(scope, receive, send)
+            return
         await self._app(scope, receive, send)
 
 
-def http_caller(ctx: Ctx) -> Who:
-    """Whose request it is, by what the guard in front wrote into the scope; ``local`` where there is none."""
-    scope: Any = getattr(ctx.request, "scope", None) or {}
-    return Who(str(scope.get(CALLER, LOCAL.caller)), str(scope.get(TENANT, LOCAL.tenant)))
+class RequireToken:
+    """ASGI middleware that refuses every request without the bearer token, before its body is read."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app = app
+        self._hash_token = hash_token(token)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Passes the request on or refuses it."""
+        if scope["type"] == "http":
+            headers = dict(scope["headers"])
+            scheme, _, given = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
+            # Digests of equal length, compared in constant time: the time of a refusal reveals nothing.
+            if scheme.lower() != "bearer" or not hmac.compare_digest(hash_token(given.strip()), self._hash_token):
+                refused = JSONResponse({"error": "a bearer token is required"}, 401, {"WWW-Authenticate": "Bearer"})
+                await refused(scope, receive, send)
+                return
+            scope[IDENTITY] = (
+                HTTP_IDENTITY  # there is one token for one person; after a change of the token the sessions stay theirs
+            )
+        await self._app(scope, receive, send)
 
 
-def _digest(token: str) -> bytes:
-    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
+def identify_http_caller(ctx: Ctx) -> Identity:
+    """Returns the caller that the guard in front wrote into the ASGI scope; the local user without a guard."""
+    return read_identity(getattr(ctx.request, "scope", None) or {})

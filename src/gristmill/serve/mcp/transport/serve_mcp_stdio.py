@@ -1,27 +1,54 @@
-"""The whole of ``gristmill serve`` on standard input and output."""
+"""Runs ``gristmill serve`` on standard input and output."""
+
+import asyncio
+import signal
+from collections.abc import Coroutine
+from typing import Any
 
 from gristmill.config.tree import Config
-from gristmill.serve.mcp.mcp_door import Door
+from gristmill.runtime.tools.remembered_servers import load_remembered_servers
+from gristmill.runtime.values.audit_values import INTERRUPTED
+from gristmill.serve.mcp.mcp_door import McpDoor
 from gristmill.serve.mcp.mcp_server import build_server
-from gristmill.serve.mcp.open_in_background import opening
-from gristmill.serve.mcp.tools.known_servers import remembered_servers
-from gristmill.serve.mcp.tools.server_instructions import instructions
-from gristmill.serve.mcp.transport.mcp_over_stdio import stdio_streams
+from gristmill.serve.mcp.open_in_background import open_in_background
+from gristmill.serve.mcp.tools.server_instructions import write_instructions
+from gristmill.serve.mcp.transport.mcp_over_stdio import open_stdio_streams
 
 
-async def run_stdio(config: Config) -> None:
-    """Serve until the client closes its end."""
-    servers = remembered_servers(config)
-    async with stdio_streams() as (reading, writing), opening(config) as hall:
-        door = Door(
+async def serve_stdio(config: Config) -> None:
+    """Serves until the client closes its side, or until SIGTERM or SIGHUP: then what runs is recorded as interrupted."""
+    servers = load_remembered_servers(config)
+    async with open_stdio_streams() as (reading, writing), open_in_background(config) as hall:
+        door = McpDoor(
             hall=hall,
-            instructions=instructions(servers),
-            names=tuple(sorted(servers)),
+            instructions=write_instructions(servers),
+            server_names=tuple(sorted(servers)),
             direct_calls=config.serve.direct_calls,
             on_wire=True,
         )
         server = build_server(door)
         try:
-            await server.run(reading, writing, server.create_initialization_options())
+            await _run_until_signal(server.run(reading, writing, server.create_initialization_options()), door)
         finally:
             await door.close()
+
+
+async def _run_until_signal(serve: Coroutine[Any, Any, None], door: McpDoor) -> None:
+    """Runs ``serve``; a signal to end breaks the runs off first, and then ends it."""
+    told, loop = asyncio.Event(), asyncio.get_running_loop()
+    numbers = [one for one in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(one) is not signal.SIG_IGN]
+    for number in numbers:
+        loop.add_signal_handler(number, told.set)
+    serving, waiting = asyncio.create_task(serve), asyncio.create_task(told.wait())
+    try:
+        await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        if not serving.done():
+            await door.runs.close(INTERRUPTED)
+            return
+        await serving
+    finally:
+        for task in (serving, waiting):
+            task.cancel()
+        await asyncio.gather(serving, waiting, return_exceptions=True)
+        for number in numbers:
+            loop.remove_signal_handler(number)

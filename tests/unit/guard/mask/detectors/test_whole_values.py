@@ -4,8 +4,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gristmill.guard.mask.detector import Detector, Findings
-from gristmill.guard.mask.text_spans import BETWEEN
+from gristmill.guard.mask.detector import DetectionTargets, Detector
+from gristmill.guard.mask.text_spans import SEPARATOR
 
 DETECTOR = Detector()
 OTHERS = [f"word {number}" for number in range(20)]
@@ -15,7 +15,7 @@ OTHERS = [f"word {number}" for number in range(20)]
 def whole(text: str, detector: Detector = DETECTOR) -> list[str]:
     """The kinds of which ``text``, among others, is nothing but one."""
     texts = [*OTHERS[:10], text, *OTHERS[10:]]
-    return [kind for kind, some in detector.find_whole(texts, BETWEEN.join(texts)).items() if text in some]
+    return [kind for kind, some in detector.find_whole(texts, SEPARATOR.join(texts)).items() if text in some]
 
 
 @pytest.mark.parametrize(
@@ -48,14 +48,14 @@ def test_what_is_seen_as_a_whole_is_what_is_found_in_it(text: str) -> None:
 
 
 def test_what_a_string_with_a_gap_in_it_only_seems_to_be_is_not_seen() -> None:
-    texts = [*OTHERS, f"x{BETWEEN}ann@example.com{BETWEEN}y"]
-    assert DETECTOR.find_whole(texts, BETWEEN.join(texts)) == {}
+    texts = [*OTHERS, f"x{SEPARATOR}ann@example.com{SEPARATOR}y"]
+    assert DETECTOR.find_whole(texts, SEPARATOR.join(texts)) == {}
 
 
 def test_a_kind_that_is_off_is_not_seen() -> None:
-    assert whole("ann@example.com", Detector(Findings(kinds=frozenset({"card"})))) == []
+    assert whole("ann@example.com", Detector(DetectionTargets(kinds=frozenset({"card"})))) == []
 
 
 def test_what_is_allowed_and_the_gateways_own_are_left_to_the_search_inside() -> None:
-    assert whole("ann@example.com", Detector(Findings(allow=("*@example.com",)))) == []
-    assert whole("ann@example.com", Detector(Findings(literals=frozenset({"ann@example"})))) == []
+    assert whole("ann@example.com", Detector(DetectionTargets(allow=("*@example.com",)))) == []
+    assert whole("ann@example.com", Detector(DetectionTargets(literals=frozenset({"ann@example"})))) == []

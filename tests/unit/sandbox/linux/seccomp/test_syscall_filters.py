@@ -40,8 +40,8 @@ def answer(program: bytes, number: int, *, arch: int, arguments: tuple[int, ...]
 @pytest.mark.parametrize("machine", filters.ARCHITECTURES)
 @pytest.mark.parametrize("level", ["namespaces", "landlock"])
 def test_every_number_is_answered_as_the_policy_file_says(machine: str, level: str) -> None:
-    program, policy = filters.code_filter(level, machine), filters.policy(level)
-    numbers, arch = kernel.tables()[machine], filters.ARCHITECTURES[machine]
+    program, policy = filters.build_code_filter(level, machine), filters.read_policy(level)
+    numbers, arch = kernel.get_syscall_tables()[machine], filters.ARCHITECTURES[machine]
     special = {rule.syscall for rule in policy.rules}
     names = {number: name for name, number in numbers.items()}
     for number in range(1024):
@@ -59,7 +59,11 @@ def test_every_number_is_answered_as_the_policy_file_says(machine: str, level: s
 
 @pytest.mark.parametrize("machine", filters.ARCHITECTURES)
 def test_arguments_are_looked_at(machine: str) -> None:
-    program, numbers, arch = filters.code_filter("namespaces", machine), kernel.tables()[machine], filters.ARCHITECTURES[machine]
+    program, numbers, arch = (
+        filters.build_code_filter("namespaces", machine),
+        kernel.get_syscall_tables()[machine],
+        filters.ARCHITECTURES[machine],
+    )
 
     def ask(name: str, *arguments: int) -> str:
         return answer(program, numbers[name], arch=arch, arguments=arguments)
@@ -82,15 +86,19 @@ def test_arguments_are_looked_at(machine: str) -> None:
 
 
 def test_at_the_landlock_level_only_threads_can_be_made() -> None:
-    program, arch = filters.code_filter("landlock", "x86_64"), filters.ARCHITECTURES["x86_64"]
-    clone = kernel.tables()["x86_64"]["clone"]
+    program, arch = filters.build_code_filter("landlock", "x86_64"), filters.ARCHITECTURES["x86_64"]
+    clone = kernel.get_syscall_tables()["x86_64"]["clone"]
     assert answer(program, clone, arch=arch, arguments=(17,)) == "EPERM"
     assert answer(program, clone, arch=arch, arguments=(0x10000,)) == ALLOW
 
 
 @pytest.mark.parametrize("machine", filters.ARCHITECTURES)
 def test_at_the_landlock_level_no_other_process_can_be_named(machine: str) -> None:
-    program, numbers, arch = filters.code_filter("landlock", machine), kernel.tables()[machine], filters.ARCHITECTURES[machine]
+    program, numbers, arch = (
+        filters.build_code_filter("landlock", machine),
+        kernel.get_syscall_tables()[machine],
+        filters.ARCHITECTURES[machine],
+    )
 
     def ask(name: str, *arguments: int) -> str:
         return answer(program, numbers[name], arch=arch, arguments=arguments)
@@ -103,9 +111,9 @@ def test_at_the_landlock_level_no_other_process_can_be_named(machine: str) -> No
 
 def test_other_gates_kill() -> None:
     for program in (
-        filters.code_filter("namespaces", "x86_64"),
-        filters.seal_filter("x86_64"),
-        filters.template_filter("x86_64"),
+        filters.build_code_filter("namespaces", "x86_64"),
+        filters.build_seal_filter("x86_64"),
+        filters.build_template_filter("x86_64"),
     ):
         assert answer(program, 1, arch=0x40000003) == KILL
         assert answer(program, 1 | filters.X32_BIT, arch=filters.ARCHITECTURES["x86_64"]) == KILL
@@ -114,8 +122,8 @@ def test_other_gates_kill() -> None:
 @pytest.mark.parametrize("machine", filters.ARCHITECTURES)
 def test_the_two_stacked_filters_are_the_one_filter(machine: str) -> None:
     """A child runs under the template's filter and the seal together: the stricter answer counts."""
-    whole = filters.code_filter("namespaces", machine)
-    template, seal = filters.template_filter(machine), filters.seal_filter(machine)
+    whole = filters.build_code_filter("namespaces", machine)
+    template, seal = filters.build_template_filter(machine), filters.build_seal_filter(machine)
     arch = filters.ARCHITECTURES[machine]
     for number in range(600):
         for first in (0, 1, 15, 17, 0x10000000, 0x541B):
@@ -130,5 +138,5 @@ def test_the_two_stacked_filters_are_the_one_filter(machine: str) -> None:
 
 
 def test_names_in_the_policy_file_exist() -> None:
-    known = {name for table in kernel.tables().values() for name in table}
-    assert (filters.policy("namespaces").allow | filters.setup_calls()) - known == set()
+    known = {name for table in kernel.get_syscall_tables().values() for name in table}
+    assert (filters.read_policy("namespaces").allow | filters.read_setup_calls()) - known == set()

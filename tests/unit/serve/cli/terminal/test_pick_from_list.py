@@ -2,7 +2,7 @@
 
 import pytest
 
-from gristmill.serve.cli.terminal.pick_from_list import chosen
+from gristmill.serve.cli.terminal.pick_from_list import pick_names
 
 KNOWN = ("time", "git", "crm", "7zip")
 
@@ -19,13 +19,13 @@ KNOWN = ("time", "git", "crm", "7zip")
     ],
 )
 def test_numbers_ranges_and_names_are_understood(said: str, found: tuple[str, ...]) -> None:
-    assert chosen(said, KNOWN) == found
+    assert pick_names(said, KNOWN) == found
 
 
 @pytest.mark.parametrize("said", ["0", "5", "3-9", "x", "2-1", "1-"])
 def test_what_is_not_in_the_list_is_a_mistake(said: str) -> None:
     if said == "1-":
-        assert chosen(said, KNOWN) == ("time",)
+        assert pick_names(said, KNOWN) == ("time",)
         return
-    with pytest.raises(ValueError, match=r"the numbers go from 1 to 4|neither a number nor a name"):
-        chosen(said, KNOWN)
+    with pytest.raises(ValueError, match=r"type numbers from 1 to 4|is not in the list"):
+        pick_names(said, KNOWN)

@@ -2,14 +2,14 @@
 
 import pytest
 
-from gristmill.serve.cli.terminal.shell_completion import Names, completions
+from gristmill.serve.cli.terminal.shell_completion import CompletionNames, complete_word
 
 MODULES = {"crm": ("get_user", "list_users"), "git": ("log",)}
 
 
-def offered(line: str, names: Names | None = None) -> list[str]:
+def offered(line: str, names: CompletionNames | None = None) -> list[str]:
     word = line.rsplit(" ", 1)[-1].rsplit("(", 1)[-1].rsplit(",", 1)[-1]
-    return completions(line, word, names or Names(modules=MODULES))
+    return complete_word(line, word, names or CompletionNames(modules=MODULES))
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_servers_and_tools_are_offered_where_they_fit(line: str, found: list[str
 
 
 def test_a_server_under_any_name_offers_its_tools() -> None:
-    names = Names(modules=MODULES)
+    names = CompletionNames(modules=MODULES)
     names.learn("from servers import crm\nfrom servers import git as g\nimport servers.crm as people")
     assert offered("crm.g", names) == ["crm.get_user"]
     assert offered("print(g.", names) == ["g.log"]
@@ -42,7 +42,7 @@ def test_a_server_under_any_name_offers_its_tools() -> None:
 
 
 def test_names_of_the_session_are_offered_until_they_are_deleted() -> None:
-    names = Names()
+    names = CompletionNames()
     names.learn(
         "total, (rest, *others) = 1, (2, 3)\nfor item in []:\n    inner = 1\nwith open('f') as file: pass\n"
         "def fetch(parameter):\n    local = 1\nclass Order: pass\nif (found := 1): pass\n[hidden for hidden in ()]\nimport os.path"
@@ -54,6 +54,6 @@ def test_names_of_the_session_are_offered_until_they_are_deleted() -> None:
 
 
 def test_code_that_is_no_python_teaches_nothing() -> None:
-    names = Names()
+    names = CompletionNames()
     names.learn("x = (")
     assert names.bound == {}

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from gristmill.serve.cli.terminal.shell_input import is_whole, piped, typed
+from gristmill.serve.cli.terminal.shell_input import is_complete_statement, read_typed_lines, split_piped_text
 
 
 def test_a_pipe_is_programs_with_commands_between() -> None:
-    assert list(piped("x = 1\nfor i in x:\n    pass\nprint(x)\n:servers\n\n:search a b \nx\n")) == [
+    assert list(split_piped_text("x = 1\nfor i in x:\n    pass\nprint(x)\n:servers\n\n:search a b \nx\n")) == [
         "x = 1\nfor i in x:\n    pass\nprint(x)\n", ":servers", ":search a b", "x\n",
     ]  # fmt: skip
 
@@ -30,7 +30,7 @@ def test_a_pipe_is_programs_with_commands_between() -> None:
     ],
 )
 def test_a_statement_is_whole_when_python_would_run_it_or_complain(text: str, whole: bool) -> None:
-    assert is_whole(text) is whole
+    assert is_complete_statement(text) is whole
 
 
 def test_ctrl_c_forgets_what_was_typed_and_ctrl_d_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,5 +47,5 @@ def test_ctrl_c_forgets_what_was_typed_and_ctrl_d_ends_it(monkeypatch: pytest.Mo
         raise key
 
     monkeypatch.setattr(builtins, "input", answer)
-    assert list(typed()) == ["y = 1", ":quit", "if y:\n    z\n"]
+    assert list(read_typed_lines()) == ["y = 1", ":quit", "if y:\n    z\n"]
     assert prompts == [">>> ", "... ", ">>> ", ">>> ", ">>> ", "... ", "... ", ">>> "]

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from gristmill.serve.cli.terminal.shell_session import _next  # pyright: ignore[reportPrivateUsage]
+from gristmill.serve.cli.terminal.shell_session import _wait_for_item  # pyright: ignore[reportPrivateUsage]
 
 
 @pytest.mark.timeout(20)
@@ -16,7 +16,7 @@ def test_ctrl_c_that_reaches_another_thread_is_heard() -> None:
     other.start()
     try:
         with pytest.raises(KeyboardInterrupt):
-            _next(queue.SimpleQueue[None]())
+            _wait_for_item(queue.SimpleQueue[None]())
     finally:
         other.join()
         signal.signal(signal.SIGINT, before)
@@ -25,4 +25,4 @@ def test_ctrl_c_that_reaches_another_thread_is_heard() -> None:
 def test_an_answer_is_handed_on() -> None:
     inbox: queue.SimpleQueue[int] = queue.SimpleQueue()
     inbox.put(7)
-    assert _next(inbox) == 7
+    assert _wait_for_item(inbox) == 7

@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from gristmill.model import Plan, PlannedCall
-from gristmill.serve.cli.terminal.show_plan import ask_at_terminal, numbers, print_plan
+from gristmill.serve.cli.terminal.show_plan import ask_at_terminal, explain_cut, parse_numbers, print_plan
 
 
 def _call(number: int, tool: str, **more: object) -> PlannedCall:
@@ -28,7 +28,7 @@ PLAN = Plan(
 
 
 def _console() -> Console:
-    return Console(file=io.StringIO(), width=200, soft_wrap=True)
+    return Console(markup=False, file=io.StringIO(), width=200, soft_wrap=True)
 
 
 def shown(console: Console) -> str:
@@ -70,7 +70,41 @@ def test_nobody_at_the_terminal_means_no(monkeypatch: pytest.MonkeyPatch) -> Non
     assert ask_at_terminal(_console(), PLAN) == "none"
 
 
+LONG = Plan(
+    id="ap_2",
+    execution="e",
+    calls=(_call(1, "fs.write"), _call(2, "fs.write", arguments={"text": "x" * 1_000 + " rm -rf"}, hash="f" * 64)),
+    expires=0.0,
+)
+
+
+@pytest.mark.requirement("T95")
+@pytest.mark.parametrize(
+    ("typed", "answer"),
+    [(["a", "n"], "none"), (["y", "all", "1"], [1]), (["w", "a"], "all"), (["2"], [2]), (["a", "w", "y"], "all")],
+)
+def test_all_is_an_answer_only_when_all_was_shown(typed: list[str], answer: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = iter(typed)
+    monkeypatch.setattr("builtins.input", lambda: next(lines))
+    console = _console()
+    assert ask_at_terminal(console, LONG) == answer
+    assert ("rm -rf" in shown(console)) == ("w" in typed)
+    assert "sha256 " + "f" * 64 in shown(console)
+    assert list(lines) == []
+
+
+@pytest.mark.requirement("T95")
+def test_a_plan_that_is_cut_says_where_it_is_shown_whole() -> None:
+    print_plan(console := _console(), LONG)
+    assert "gristmill approvals show ap_2 --whole" in shown(console)
+    print_plan(console := _console(), LONG, whole=True)
+    assert "rm -rf" in shown(console)
+    assert "cut:" not in shown(console)
+    assert explain_cut(PLAN) is None
+    assert "--only 1,2" in str(explain_cut(LONG))
+
+
 @pytest.mark.parametrize("text", ["", "x", "1-", "1-99999999999", ",", "-3"])
 def test_what_is_no_list_of_numbers_is_refused(text: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - that it is one is all there is to say
-        numbers(text)
+        parse_numbers(text)

@@ -4,12 +4,13 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import uvicorn
 
-from gristmill.serve.http.limits.client_transport import TimedProtocol
+from gristmill.serve.http.limits.client_connection import build_protocol
+from gristmill.serve.http.limits.connection_crowd import ConnectionCrowd
 
 MOST = 4_096
 HEAD = b"POST /x HTTP/1.1\r\nHost: a\r\n"
@@ -17,12 +18,52 @@ CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
 PLAIN = HEAD + b"Content-Length: 2\r\n\r\n{}"
 
 
-class Bounded(TimedProtocol):
-    header_seconds = 0.3
+SECONDS = 0.3
+AMBIGUOUS = {
+    "a length and chunks": HEAD + b"Content-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nG",
+    "chunks and a length": HEAD + b"Transfer-Encoding: chunked\r\nContent-Length: 6\r\n\r\n0\r\n\r\nG",
+    "two lengths": HEAD + b"Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}",
+    "a list of lengths": HEAD + b"Content-Length: 2, 2\r\n\r\n{}",
+    "a folded header": HEAD + b"X: a\r\n b\r\nContent-Length: 2\r\n\r\n{}",
+    "a folded header with a tab": HEAD + b"X: a\r\n\tb\r\nContent-Length: 2\r\n\r\n{}",
+    "a request line without CR": b"GET / HTTP/1.1\nHost: a\r\n\r\n",
+    "a header without CR": b"GET / HTTP/1.1\r\nHost: a\nX: b\r\n\r\n",
+    "an end without CR": b"GET / HTTP/1.1\r\nHost: a\r\n\n\r\n\r\n",
+    "a header without LF": b"GET / HTTP/1.1\r\nHost: a\rX: b\r\n\r\n",
+    "a version that does not exist": b"GET / HTTP/9.9\r\nHost: a\r\n\r\n",
+    "a version of other frames": b"GET / HTTP/2.0\r\nHost: a\r\n\r\n",
+    "a version without headers": b"GET / HTTP/0.9\r\nHost: a\r\n\r\n",
+    "chunks of HTTP/1.0": CHUNKED.replace(b"HTTP/1.1", b"HTTP/1.0") + b"0\r\n\r\n",
+    "a coding that is not known": HEAD + b"Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
+    "two codings": HEAD + b"Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n",
+    "a space before the colon": b"GET / HTTP/1.1\r\nHost : a\r\n\r\n",
+    "a control character": b"GET / HTTP/1.1\r\nHost: a\r\nX: \x01\r\n\r\n",
+    "no host": b"GET / HTTP/1.1\r\n\r\n",
+    "two hosts": b"GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n",
+    "a target that names a host": b"GET http://b/ HTTP/1.1\r\nHost: a\r\n\r\n",
+    "a size without CR": CHUNKED + b"2\n{}\r\n0\r\n\r\n",
+    "a size with a space": CHUNKED + b"2 \r\n{}\r\n0\r\n\r\n",
+    "an extension with CR": CHUNKED + b"2;a\rb\r\n{}\r\n0\r\n\r\n",
+    "a chunk that is longer than it says": CHUNKED + b"1\r\n{}\r\n0\r\n\r\n",
+    "a trailer without CR": CHUNKED + b"0\r\nX: y\n\n\r\n\r\n",
+    "a folded trailer": CHUNKED + b"0\r\nX: y\r\n z\r\n\r\n",
+}
+
+
+told_of_end: list[str] = []
 
 
 async def app(scope: Any, receive: Callable[[], Awaitable[Any]], send: Callable[[Any], Awaitable[None]]) -> None:
-    """Says what it was asked."""
+    """Says what it was asked; at /large it says much, and at /wait nothing until the client has gone."""
+    if scope["path"] == "/large":
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": bytes(20_000_000)})
+        return
+    if scope["path"] == "/wait":
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        told_of_end.append(scope["path"])
+        return
     size, names = 0, [name.decode() for name, _ in scope["headers"]]
     while (message := await receive())["type"] == "http.request":
         size += len(message["body"])
@@ -34,19 +75,31 @@ async def app(scope: Any, receive: Callable[[], Awaitable[Any]], send: Callable[
     await send({"type": "http.response.body", "body": answer})
 
 
+servers: list[uvicorn.Server] = []
+
+
+def open_connections() -> int:
+    """How many connections the server has."""
+    return len(servers[-1].server_state.connections)
+
+
 @asynccontextmanager
 async def connected() -> AsyncGenerator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
-    options: dict[str, Any] = {"http": Bounded, "h11_max_incomplete_event_size": MOST, "timeout_keep_alive": 20}
+    protocol = build_protocol(seconds=SECONDS, header_bytes=MOST, crowd=ConnectionCrowd(most=100))
+    options: dict[str, Any] = {"http": protocol, "timeout_keep_alive": 20}
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, lifespan="off", **options))
+    protocol.crowd.connections = server.server_state.connections
     serving = asyncio.create_task(server.serve())
     while not server.started:
         await asyncio.sleep(0.01)
     port = server.servers[0].sockets[0].getsockname()[1]
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    servers.append(server)
     try:
         yield reader, writer
     finally:
         writer.close()
+        servers.remove(server)
         server.should_exit = True
         await serving
 
@@ -86,6 +139,24 @@ async def told(*parts: bytes) -> list[Any]:
             pass  # they have heard enough
         await listening
         return found
+
+
+@pytest.mark.requirement("T110")
+@pytest.mark.parametrize("lines", AMBIGUOUS.values(), ids=AMBIGUOUS)
+def test_a_request_that_another_program_could_read_otherwise_is_refused_and_ends_the_connection(lines: bytes) -> None:
+    assert asyncio.run(told(lines, PLAIN)) == [400]
+
+
+@pytest.mark.requirement("T110")
+@pytest.mark.parametrize("lines", AMBIGUOUS.values(), ids=AMBIGUOUS)
+def test_it_is_refused_after_the_answer_to_the_request_before_it(lines: bytes) -> None:
+    assert [size for _, size, _ in asyncio.run(told(PLAIN + lines))] == [2]
+
+
+@pytest.mark.requirement("T110")
+def test_requests_behind_one_another_have_a_limit() -> None:
+    said = asyncio.run(told(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n" * 1_000))
+    assert len(said) <= 1, "the first is answered, and the connection ends"
 
 
 MUCH = b"a" * (MOST + 100)
@@ -165,13 +236,45 @@ def test_whoever_begins_to_ask_again_has_no_more_time_than_the_first_time() -> N
     assert asyncio.run(until_the_end()) == b""
 
 
+@pytest.mark.requirement("T113")
+@pytest.mark.parametrize("more", [b"", b"Connection: close\r\n", b"Content-Length: 9\r\n"], ids=["kept", "closed", "unread"])
+def test_whoever_does_not_read_the_answer_is_hung_up_on(more: bytes) -> None:
+    async def until_the_end() -> None:
+        async with connected() as (_, writer), asyncio.timeout(20):
+            writer.write(b"GET /large HTTP/1.1\r\nHost: a\r\n" + more + b"\r\n")
+            cast("asyncio.Transport", writer.transport).pause_reading()
+            while not open_connections():
+                await asyncio.sleep(0.01)
+            while open_connections():
+                await asyncio.sleep(0.01)
+
+    asyncio.run(until_the_end())
+
+
+@pytest.mark.requirement("T113")
+def test_a_request_learns_that_its_client_has_gone_also_if_others_wait_behind_it() -> None:
+    async def until_the_end() -> None:
+        told_of_end.clear()
+        async with connected() as (_, writer), asyncio.timeout(20):
+            writer.write(b"GET /wait HTTP/1.1\r\nHost: a\r\n\r\n" + PLAIN)
+            await writer.drain()
+            while not open_connections():
+                await asyncio.sleep(0.01)
+            writer.transport.abort()
+            while not told_of_end:
+                await asyncio.sleep(0.01)
+
+    asyncio.run(until_the_end())
+    assert told_of_end == ["/wait"]
+
+
 def test_whoever_has_asked_may_take_his_time_until_he_asks_again() -> None:
     async def twice() -> int:
         async with connected() as (reader, writer), asyncio.timeout(10):
             for _ in range(2):
                 writer.write(PLAIN)
                 await answer(reader)
-                await asyncio.sleep(Bounded.header_seconds * 2)
+                await asyncio.sleep(SECONDS * 2)
             return 2
 
     assert asyncio.run(twice()) == 2

@@ -7,7 +7,7 @@ from typing import cast
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gristmill.serve.http.limits.client_transport import Together
+from gristmill.serve.http.limits.client_transport import ClientTransport
 
 HEAD, BODY = b"HTTP/1.1 200 OK\r\n\r\n", b"four"
 
@@ -24,13 +24,16 @@ class Sent(list[bytes]):
     def is_closing(self) -> bool:
         return b"closed" in self
 
+    def get_write_buffer_size(self) -> int:
+        return 0
 
-def sent(write: Callable[[Together], object]) -> tuple[list[bytes], list[bytes]]:
+
+def sent(write: Callable[[ClientTransport], object]) -> tuple[list[bytes], list[bytes]]:
     """What has left at once, and what one turn later."""
 
     async def turn() -> tuple[list[bytes], list[bytes]]:
         transport = Sent()
-        write(Together(cast("asyncio.Transport", transport), asyncio.get_running_loop()))
+        write(ClientTransport(cast("asyncio.Transport", transport), asyncio.get_running_loop()))
         at_once = list(transport)
         await asyncio.sleep(0)
         return at_once, list(transport)
@@ -39,7 +42,7 @@ def sent(write: Callable[[Together], object]) -> tuple[list[bytes], list[bytes]]
 
 
 def test_a_head_and_its_body_leave_as_one() -> None:
-    def write(connection: Together) -> None:
+    def write(connection: ClientTransport) -> None:
         for part in (HEAD, BODY, b""):
             connection.write(part)
 
@@ -51,7 +54,7 @@ def test_a_head_whose_body_takes_its_time_does_not_wait_for_it() -> None:
 
 
 def test_what_is_held_is_sent_before_hanging_up() -> None:
-    def write(connection: Together) -> None:
+    def write(connection: ClientTransport) -> None:
         connection.write(HEAD)
         connection.close()
         assert connection.is_closing()
@@ -62,7 +65,7 @@ def test_what_is_held_is_sent_before_hanging_up() -> None:
 def test_a_large_body_is_not_copied() -> None:
     large = bytes(100_000)
 
-    def write(connection: Together) -> None:
+    def write(connection: ClientTransport) -> None:
         connection.write(HEAD)
         connection.write(large)
 
@@ -72,7 +75,7 @@ def test_a_large_body_is_not_copied() -> None:
 
 @given(st.lists(st.one_of(st.binary(max_size=9), st.just(bytes(65_537)))))
 def test_all_that_is_written_is_sent_in_its_order(parts: list[bytes]) -> None:
-    def write(connection: Together) -> None:
+    def write(connection: ClientTransport) -> None:
         for part in parts:
             connection.write(part)
 

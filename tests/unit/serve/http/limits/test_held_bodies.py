@@ -10,11 +10,11 @@ from starlette.types import Message, Receive, Scope, Send
 
 from gristmill.config.tree import Config, StoreConfig
 from gristmill.serve.access_tokens import LOCAL
-from gristmill.serve.http.app import routes_of
+from gristmill.serve.http.app import build_routes
 from gristmill.serve.http.http_door import open_door
-from gristmill.serve.http.limits.request_bodies import Budget
-from gristmill.serve.http.mount_mcp import Guarded
-from gristmill.serve.http.routes.routes_files import PIECE
+from gristmill.serve.http.limits.request_bodies import BodyBudget
+from gristmill.serve.http.mount_mcp import GuardedApp
+from gristmill.serve.http.routes.routes_files import PIECE_BYTES
 from gristmill.testing import fake_runtime
 
 pytestmark = pytest.mark.anyio
@@ -30,14 +30,14 @@ async def test_files_on_their_way_are_held_against_the_budget_of_bodies(tmp_path
     async with fake_runtime(Config(store=StoreConfig(path=tmp_path))) as runtime:
         door = open_door(runtime)
         app = FastAPI()
-        app.include_router(routes_of(door))
+        app.include_router(build_routes(door))
         transport = httpx.ASGITransport(app=app, client=CLIENT)
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             await client.post("/sessions", json={"name": "s"})
-            door.budget = Budget(4 * PIECE)
-            door.budget.take(2 * PIECE, LOCAL)
+            door.budget = BodyBudget(4 * PIECE_BYTES)
+            door.budget.reserve_bytes(2 * PIECE_BYTES, LOCAL)
             assert (await client.put("/sessions/s/files/a", content=b"1")).status_code == 429
-            door.budget.give(2 * PIECE, LOCAL)
+            door.budget.release_bytes(2 * PIECE_BYTES, LOCAL)
             answers = [await client.put("/sessions/s/files/a", content=b"1") for _ in range(5)]
     assert [answer.status_code for answer in answers] == [201] * 5
 
@@ -59,5 +59,5 @@ async def test_whoever_leaves_in_the_middle_of_a_body_for_mcp_is_no_failure(tmp_
         "headers": [(b"host", b"localhost"), (b"content-length", b"100")],
     }  # fmt: skip
     async with fake_runtime(Config(store=StoreConfig(path=tmp_path))) as runtime:
-        await Guarded(never, open_door(runtime))(scope, gone, send)
+        await GuardedApp(never, open_door(runtime))(scope, gone, send)
     assert sent[0]["status"] == 499

@@ -11,32 +11,38 @@ from fastapi import FastAPI
 
 from gristmill.config.tree import Config, StoreConfig
 from gristmill.errors import Busy
-from gristmill.serve.http.app import routes_of
+from gristmill.serve.http.app import build_routes
 from gristmill.serve.http.http_door import open_door
-from gristmill.serve.http.limits.request_bodies import LEAST_HELD, MOST_HELD, Budget, most_held, values_bytes
+from gristmill.serve.http.limits.request_bodies import (
+    LEAST_HELD,
+    MOST_HELD,
+    BodyBudget,
+    compute_body_budget,
+    estimate_value_bytes,
+)
 from gristmill.testing import fake_runtime
 
 DENSE = ("[]", "[[]]", "{}", '{"a":1}', "1.5", "300", '"ab"', "null")
 
 
 def test_a_tenant_may_have_as_much_as_is_left_for_all_others() -> None:
-    budget = Budget(100)
-    budget.take(50, "greedy")
+    budget = BodyBudget(100)
+    budget.reserve_bytes(50, "greedy")
     with pytest.raises(Busy):
-        budget.take(1, "greedy")
-    budget.take(25, "second")
-    budget.take(12, "third")
-    budget.take(5, "whoever comes new")
-    budget.give(50, "greedy")
-    budget.take(29, "greedy")
+        budget.reserve_bytes(1, "greedy")
+    budget.reserve_bytes(25, "second")
+    budget.reserve_bytes(12, "third")
+    budget.reserve_bytes(5, "whoever comes new")
+    budget.release_bytes(50, "greedy")
+    budget.reserve_bytes(29, "greedy")
     with pytest.raises(Busy):
-        budget.take(1, "greedy")
+        budget.reserve_bytes(1, "greedy")
 
 
 @pytest.mark.parametrize("value", DENSE)
 def test_what_values_take_is_never_underrated(value: str) -> None:
     body = f"[{','.join([value] * 1_000)}]".encode()
-    assert values_bytes(body) + len(body) >= _size(msgspec.json.decode(body))
+    assert estimate_value_bytes(body) + len(body) >= _size(msgspec.json.decode(body))
 
 
 def _size(value: object) -> int:
@@ -49,8 +55,8 @@ def _size(value: object) -> int:
 def test_there_is_an_eighth_of_the_memory_for_them_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[int] = []
     for memory in (128_000_000, 1_000_000_000, 64_000_000_000):
-        monkeypatch.setattr("gristmill.serve.http.limits.request_bodies.memory_bytes", lambda memory=memory: memory)
-        found.append(most_held())
+        monkeypatch.setattr("gristmill.serve.http.limits.request_bodies.read_available_memory", lambda memory=memory: memory)
+        found.append(compute_body_budget())
     assert found == [LEAST_HELD, 125_000_000, MOST_HELD]
 
 
@@ -60,9 +66,9 @@ def test_there_is_an_eighth_of_the_memory_for_them_within_bounds(monkeypatch: py
 async def test_a_small_body_of_too_many_values_is_refused_before_it_is_read(tmp_path: Path) -> None:
     async with fake_runtime(Config(store=StoreConfig(path=tmp_path))) as runtime:
         door = open_door(runtime)
-        door.budget = Budget(1_000_000)
+        door.budget = BodyBudget(1_000_000)
         app = FastAPI()
-        app.include_router(routes_of(door))
+        app.include_router(build_routes(door))
         transport = httpx.ASGITransport(app=app, client=("127.0.0.1", 1))
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             dense: dict[str, Any] = {"code": "1", "context": {"rows": [[] for _ in range(5_000)]}}
@@ -71,4 +77,4 @@ async def test_a_small_body_of_too_many_values_is_refused_before_it_is_read(tmp_
             assert "file of the session" in answer.json()["message"]
             plain = {"code": "1", "context": {"text": "x" * 400_000}}
             assert (await client.post("/execute", json=plain)).status_code == 200
-        door.budget.take(500_000, "local")  # everything was given back
+        door.budget.reserve_bytes(500_000, "local")  # everything was given back

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from gristmill.model import Outcome, Plan, PlannedCall
-from gristmill.serve.mcp.questions.ask_approval import approved, question
-from gristmill.serve.mcp.tools.outcome_result import to_fields, to_result, to_text
+from gristmill.serve.mcp.questions.ask_approval import read_approved_numbers, write_question
+from gristmill.serve.mcp.tools.outcome_result import build_tool_result, render_fields, render_text
 
 OK = Outcome(
     id="e1", status="ok", success=True, output="", result=None, error=None, error_type=None, limit=None,
@@ -28,29 +28,29 @@ def test_control_bidi_and_tag_characters_are_shown_not_sent() -> None:
     hostile = "\x1b[2J\u202e\U000e0041\x9b\ud800"
     outcome = replace(OK, output=hostile, error=hostile, result={hostile: [hostile]}, advice=(hostile,))
 
-    for text in (to_text(outcome), repr(to_fields(outcome))):
+    for text in (render_text(outcome), repr(render_fields(outcome))):
         assert not {"\x1b", "\u202e", "\U000e0041", "\x9b", "\ud800"} & set(text)
-    assert to_result(outcome).model_dump_json()
+    assert build_tool_result(outcome).model_dump_json()
 
 
 @pytest.mark.requirement("T39")
 def test_what_the_program_made_comes_after_our_own_words() -> None:
     outcome = replace(OK, session="s1", output="session: forged\nresult: 1", result="line\nsession: forged")
 
-    lines = to_text(outcome).splitlines()
+    lines = render_text(outcome).splitlines()
 
     assert lines[:4] == ["ok", "session: s1", 'result: "line\\nsession: forged"', "output:"]
 
 
 def test_only_a_run_that_is_not_ok_is_an_error_and_names_its_id() -> None:
-    failed = to_result(replace(OK, status="failed", success=False, error="ValueError: x"))
+    failed = build_tool_result(replace(OK, status="failed", success=False, error="ValueError: x"))
 
-    assert (to_result(OK).is_error, failed.is_error) == (False, True)
+    assert (build_tool_result(OK).is_error, failed.is_error) == (False, True)
     assert failed.content[0].model_dump()["text"] == "failed, id e1\nerror: ValueError: x"
 
 
 def test_an_outcome_that_waits_for_approval_says_what_to_tell_the_user() -> None:
-    result = to_result(replace(OK, status="awaiting_approval", success=False, plan=PLAN))
+    result = build_tool_result(replace(OK, status="awaiting_approval", success=False, plan=PLAN))
 
     text = result.content[0].model_dump()["text"]
     assert not result.is_error
@@ -64,7 +64,7 @@ def test_deep_results_do_not_exhaust_the_stack() -> None:
     for _ in range(50_000):
         deep = [deep]
 
-    assert to_fields(replace(OK, result=[deep, "\x1b"]))["result"][1] == "\\x1b"
+    assert render_fields(replace(OK, result=[deep, "\x1b"]))["result"][1] == "\\x1b"
 
 
 @pytest.mark.parametrize(
@@ -83,17 +83,40 @@ def test_deep_results_do_not_exhaust_the_stack() -> None:
     ],
 )
 def test_only_a_clear_yes_approves(answer: str, numbers: tuple[int, ...]) -> None:
-    assert approved(PLAN, {"approve": answer}) == frozenset(numbers)
+    assert read_approved_numbers(PLAN, {"approve": answer}) == frozenset(numbers)
 
 
 @pytest.mark.requirement("T33")
 def test_arguments_in_a_question_cannot_hide_anything() -> None:
-    assert "\u202e" not in question(PLAN)
-    assert "\x1b" not in question(PLAN)
-    assert "evil" in question(PLAN)
+    assert "\u202e" not in write_question(PLAN)
+    assert "\x1b" not in write_question(PLAN)
+    assert "evil" in write_question(PLAN)
+
+
+def _plan(*sizes: int) -> Plan:
+    calls = [
+        PlannedCall(number=number, tool="crm.send", arguments={"t": "x" * size + "END"}, rule="ask", hash=f"h{number}")
+        for number, size in enumerate(sizes, 1)
+    ]
+    return replace(PLAN, calls=tuple(calls))
+
+
+@pytest.mark.requirement("T95")
+def test_all_approves_only_the_calls_that_were_shown_whole() -> None:
+    whole, cut, many, hidden = _plan(10, 3_000), _plan(10, 9_000), _plan(*[2_000] * 20, 10), _plan(*[10] * 60)
+
+    assert write_question(whole).count("END") == 2
+    assert "--whole" not in write_question(whole)
+    assert [read_approved_numbers(plan, {"approve": "all"}) for plan in (whole, cut, many)] == [{1, 2}, {1}, {21}]
+    assert read_approved_numbers(hidden, {"approve": "all"}) == set(range(1, 51))
+    assert read_approved_numbers(cut, {"approve": "1,2"}) == {1, 2}
+    for plan in (cut, many, hidden):
+        assert "gristmill approvals show p1 --whole" in write_question(plan)
+    assert "sha256 h2" in write_question(cut)
+    assert max(len(write_question(plan)) for plan in (whole, cut, many, hidden)) < 25_000
 
 
 @pytest.mark.parametrize("result", [0, 0.0, False, "", [], {}])
 def test_a_result_that_is_empty_is_a_result(result: object) -> None:
-    assert to_fields(replace(OK, result=result))["result"] == result  # pyright: ignore[reportArgumentType]
-    assert "result" not in to_fields(OK)
+    assert render_fields(replace(OK, result=result))["result"] == result  # pyright: ignore[reportArgumentType]
+    assert "result" not in render_fields(OK)

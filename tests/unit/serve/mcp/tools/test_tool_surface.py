@@ -7,16 +7,16 @@ import sys
 
 import pytest
 
-from gristmill.serve.mcp.tools.server_instructions import instructions
-from gristmill.serve.mcp.tools.tool_surface import DIRECT, TOOLS
-from gristmill.shaping.token_counter import token_counter
+from gristmill.serve.mcp.tools.server_instructions import write_instructions
+from gristmill.serve.mcp.tools.tool_surface import DIRECT_CALL_TOOL, TOOLS
+from gristmill.shaping.token_counter import load_token_counter
 
 
 def _tokens(servers: dict[str, list[str]]) -> int:
     shown = [tool.model_dump(by_alias=True, mode="json", exclude_none=True, exclude={"meta", "annotations"}) for tool in TOOLS]
-    count = token_counter()
+    count = load_token_counter()
     assert count is not None
-    return count(json.dumps(shown, separators=(",", ":"))) + count(instructions(servers))
+    return count(json.dumps(shown, separators=(",", ":"))) + count(write_instructions(servers))
 
 
 def test_the_surface_costs_at_most_400_tokens_with_twenty_servers_of_many_tools() -> None:
@@ -34,11 +34,11 @@ def test_instructions_do_not_depend_on_the_order_of_servers_or_tools() -> None:
     one = {"b": ["y", "x"], "a": ["q"]}
     other = {"a": ["q"], "b": ["x", "y"]}
 
-    assert instructions(one) == instructions(other)
+    assert write_instructions(one) == write_instructions(other)
 
 
 def test_servers_that_do_not_fit_are_folded_into_one_line() -> None:
-    text = instructions({f"a-rather-long-name-of-a-server-{number:03}": [] for number in range(50)})
+    text = write_instructions({f"a-rather-long-name-of-a-server-{number:03}": [] for number in range(50)})
 
     assert text.splitlines()[-1].startswith("and ")
     assert text.splitlines()[-1].endswith(" more")
@@ -57,10 +57,10 @@ def test_the_surface_costs_at_most_400_tokens_with_any_number_of_servers(count: 
 @pytest.mark.requirement("M1")
 def test_another_process_shows_the_same_bytes() -> None:
     code = (
-        "from gristmill.serve.mcp.tools.tool_surface import TOOLS, DIRECT\n"
-        "from gristmill.serve.mcp.tools.server_instructions import instructions\n"
-        "for tool in (*TOOLS, DIRECT): print(tool.model_dump_json(by_alias=True))\n"
-        "print(instructions({f's{n}': {f't{n}' for n in range(9)} for n in range(20)}))"
+        "from gristmill.serve.mcp.tools.tool_surface import TOOLS, DIRECT_CALL_TOOL\n"
+        "from gristmill.serve.mcp.tools.server_instructions import write_instructions\n"
+        "for tool in (*TOOLS, DIRECT_CALL_TOOL): print(tool.model_dump_json(by_alias=True))\n"
+        "print(write_instructions({f's{n}': {f't{n}' for n in range(9)} for n in range(20)}))"
     )
     starts = {
         subprocess.run(
@@ -70,4 +70,4 @@ def test_another_process_shows_the_same_bytes() -> None:
     }
 
     assert len(starts) == 1
-    assert DIRECT.name.encode() in starts.pop()
+    assert DIRECT_CALL_TOOL.name.encode() in starts.pop()

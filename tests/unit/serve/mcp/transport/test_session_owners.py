@@ -5,7 +5,8 @@ from typing import Any
 
 from starlette.types import Message, Receive, Scope, Send
 
-from gristmill.serve.mcp.transport.session_owners import IDLE_SECONDS, Owners
+from gristmill.model import Identity
+from gristmill.serve.mcp.transport.session_owners import IDENTITY, IDLE_SECONDS, SessionOwners
 
 MADE = iter(range(1_000))
 
@@ -20,7 +21,7 @@ async def opens(scope: Scope, _receive: Receive, send: Send) -> None:
 class Asked:
     def __init__(self, most: int = 2) -> None:
         self.now, self.status = 0.0, 200
-        self.owners = Owners(self.answer, most=most, clock=lambda: self.now)
+        self.owners = SessionOwners(self.answer, most=most, clock=lambda: self.now)
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def changed(message: Message) -> None:
@@ -35,7 +36,7 @@ class Asked:
         named = {"mcp-session-id": session, "mcp-protocol-version": revision}
         headers = [(name.encode(), value.encode()) for name, value in named.items() if value is not None]
         scope: dict[str, Any] = {
-            "type": "http", "method": method, "headers": headers, "gristmill.caller": f"x@{tenant}", "gristmill.tenant": tenant,
+            "type": "http", "method": method, "headers": headers, IDENTITY: Identity(tenant=tenant, caller=f"x@{tenant}"),
         }  # fmt: skip
         heard: list[Message] = []
 
@@ -93,7 +94,7 @@ def test_many_at_once_are_no_more_than_one_after_another() -> None:
             answers.append(message["status"])
 
     async def all_at_once() -> None:
-        owners = Owners(slow, most=2)
+        owners = SessionOwners(slow, most=2)
         scope: dict[str, Any] = {"type": "http", "method": "POST", "headers": []}
         asking = [asyncio.create_task(owners(scope, receive, send)) for _ in range(5)]
         await asyncio.sleep(0)

@@ -1,27 +1,19 @@
-"""The HTTP half of ``gristmill serve``: called by the verb when ``--http`` is given."""
+"""Starts the HTTP service for ``gristmill serve --http``."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
+from gristmill.config.tree import load_config
+from gristmill.serve.http.http_server import run_service
+from gristmill.serve.http.mount_mcp import list_mounts
+
 
 def serve_http(config: Path | None = None, *, host: str | None = None, port: int | None = None, token: str | None = None) -> None:
-    """Serve HTTP until interrupted; ``host`` and ``port`` win over the configuration, ``token`` opens without being registered.
+    """Serves HTTP until interrupted. ``host`` and ``port`` override the configuration; ``token`` needs no registration.
 
     Raises:
-        ConfigError: the extra is not installed, or an address beyond this machine without tokens.
+        ConfigError: the address can be reached from other machines and there are no tokens.
     """
-    import asyncio
-
-    from gristmill.config.tree import load_config
-    from gristmill.errors import ConfigError
-
-    try:
-        import fastapi  # noqa: F401  # pyright: ignore[reportUnusedImport]
-        import uvicorn  # noqa: F401  # pyright: ignore[reportUnusedImport]
-    except ImportError:
-        raise ConfigError("the HTTP service needs an extra: pip install 'gristmill[http]'") from None
-    from gristmill.serve.http.http_server import serve
-    from gristmill.serve.http.mount_mcp import known_mounts
-
     asked: dict[str, Any] = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
-    asyncio.run(serve(load_config(config, serve=asked), *known_mounts(), token=token))
+    asyncio.run(run_service(load_config(config, serve=asked), *list_mounts(), token=token))

@@ -1,19 +1,23 @@
-"""``gristmill sessions``: what sessions there are, their files, and their end."""
+"""``gristmill sessions``: lists sessions, reads and writes their files, and deletes them."""
 
 import sys
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
+from msgspec import to_builtins
 
-from gristmill.serve.cli.terminal.print_tables import LOCAL, Json, Tenant, day, print_table, with_keeping
-from gristmill.serve.cli.verbs.use.run import ConfigFile
+from gristmill.config.tree import load_config
+from gristmill.errors import Refused
+from gristmill.model import LOCAL, Identity
+from gristmill.runtime.open.mask_offline import mask_session_file
+from gristmill.runtime.open.session_stores import SessionRecord, SessionStores, open_session_stores, read_whole_file
+from gristmill.serve.cli.terminal.print_tables import format_time, print_table
+from gristmill.serve.cli.terminal.safe_output import neutralize_text, print_json, stderr, stdout
+from gristmill.serve.cli.use_opened import use_opened
+from gristmill.serve.cli.verb_options import ConfigFile, Json, Tenant
 
-if TYPE_CHECKING:
-    from gristmill.runtime.open.session_stores import Keeping
-
-app = typer.Typer(help="What sessions there are, their files, and their end.", no_args_is_help=True)
+app = typer.Typer(help="List sessions, read and write their files, delete them.", no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(help="The session's name.")]
 FilePath = Annotated[str, typer.Argument(help="The file's path in the workspace, as `sessions files` shows it.")]
@@ -21,80 +25,83 @@ FilePath = Annotated[str, typer.Argument(help="The file's path in the workspace,
 
 @app.command("list")
 def list_(tenant: Tenant = LOCAL, json: Json = False, config: ConfigFile = None) -> None:
-    """Show the sessions, the one used last first. Example: `gristmill sessions list`"""
-    from gristmill.serve.cli.terminal.safe_output import print_json
+    """List the sessions, the most recently used first. Example: `gristmill sessions list`"""
 
-    async def rows(keeping: "Keeping") -> list[dict[str, Any]]:
-        return [{**asdict(each), "bytes": keeping.size(each.key)} for each in await keeping.sessions.list(tenant)]
+    async def load_rows(stores: SessionStores) -> list[dict[str, Any]]:
+        found = await stores.sessions.list(identity=Identity(tenant=tenant), whole_tenant=True)
+        return [{**each.fields(), "bytes": stores.measure_workspace(each.key)} for each in found]
 
-    found = with_keeping(config, rows)
+    found = use_opened(open_session_stores, config, load_rows)
     if json:
         print_json(found)
         return
     columns = ("session", "caller", "last used", "expires", "bytes")
-    print_table(columns, [(r["name"], r["caller"], day(r["used"]), day(r["expires"]), f"{r['bytes']:,}") for r in found])
+    print_table(
+        columns, [(r["name"], r["caller"], format_time(r["used"]), format_time(r["expires"]), f"{r['bytes']:,}") for r in found]
+    )
 
 
 @app.command()
 def show(name: Name, tenant: Tenant = LOCAL, json: Json = False, config: ConfigFile = None) -> None:
-    """Show one session: its handle, its owner, its times, its keys."""
-    from gristmill.serve.cli.terminal.safe_output import harmless, print_json, stdout
+    """Show one session: its handle, owner, times, size and the keys of its stored values."""
 
-    async def look(keeping: "Keeping") -> dict[str, Any]:
-        session = await keeping.sessions.named(name, tenant)
-        keys = list(await keeping.values.keys(session.handle))
-        return {**asdict(session), "bytes": keeping.size(session.key), "keys": keys}
+    async def load_session(stores: SessionStores) -> dict[str, Any]:
+        session = await _find_session(stores, name, tenant)
+        keys = list(await stores.values.keys(session.handle))
+        return {**session.fields(), "bytes": stores.measure_workspace(session.key), "keys": keys}
 
-    found = with_keeping(config, look)
+    found = use_opened(open_session_stores, config, load_session)
     if json:
         print_json(found)
         return
     for field, value in found.items():
-        shown = day(value) if field in ("created", "used", "expires") else ", ".join(value) if field == "keys" else str(value)
-        stdout().print(f"{field:8} {harmless(shown)}", markup=False)
+        shown = (
+            format_time(value) if field in ("created", "used", "expires") else ", ".join(value) if field == "keys" else str(value)
+        )
+        stdout().print(f"{field:8} {neutralize_text(shown)}")
 
 
 @app.command()
 def files(
     name: Name,
-    after: Annotated[str, typer.Option(help="Begin after this path.")] = "",
-    limit: Annotated[int, typer.Option(help="How many to show.", min=1)] = 1_000,
+    after: Annotated[str, typer.Option(help="Continue after this path.")] = "",
+    limit: Annotated[int, typer.Option(help="How many files to show.", min=1)] = 1_000,
     tenant: Tenant = LOCAL,
     json: Json = False,
     config: ConfigFile = None,
 ) -> None:
-    """List the files of a session's workspace. Names that could mislead are escaped; links and pipes are `other`."""
-    from gristmill.serve.cli.terminal.safe_output import print_json, stderr
+    """List the files of a session. Misleading characters in names are escaped; links and pipes have the kind `other`."""
 
-    async def look(keeping: "Keeping") -> Any:
-        return keeping.files(await keeping.sessions.named(name, tenant)).list(after=after, limit=limit)
+    async def list_files(stores: SessionStores) -> Any:
+        return stores.files(await _find_session(stores, name, tenant)).list(after=after, limit=limit)
 
-    listing = with_keeping(config, look)
+    listing = use_opened(open_session_stores, config, list_files)
     if json:
-        print_json(asdict(listing))
+        print_json(to_builtins(listing))
         return
-    rows = [(each.path, each.kind, f"{each.size:,}", day(each.changed), each.mime) for each in listing.entries]
+    rows = [(each.path, each.kind, f"{each.size:,}", format_time(each.changed), each.mime) for each in listing.entries]
     print_table(("path", "kind", "bytes", "changed", "type"), rows)
     if listing.next:
-        stderr().print(f"there are more: --after {listing.next!r}", markup=False)
+        stderr().print(f"there are more files: add --after {listing.next!r}")
 
 
 @app.command()
 def get(
     name: Name,
     path: FilePath,
-    to: Annotated[Path | None, typer.Argument(help="Where to put it; standard output if left out.")] = None,
+    to: Annotated[Path | None, typer.Argument(help="Where to write it; default is standard output.")] = None,
+    real: Annotated[bool, typer.Option("--real", help="With real values: by default personal data is masked.")] = False,
     tenant: Tenant = LOCAL,
     config: ConfigFile = None,
 ) -> None:
-    """Read a file of a session. Example: `gristmill sessions get ann out/rows.csv rows.csv`"""
-    from gristmill.errors import Refused
-    from gristmill.runtime.open.session_stores import whole_file
+    """Copy a file out of a session. Example: `gristmill sessions get ann out/rows.csv rows.csv`"""
 
-    async def read(keeping: "Keeping") -> bytes:
-        return whole_file(keeping.files(await keeping.sessions.named(name, tenant)), path)
+    async def read(stores: SessionStores) -> bytes:
+        session = await _find_session(stores, name, tenant)
+        body = read_whole_file(stores.files(session), path)
+        return body if real else mask_session_file(load_config(config), session, path, body)
 
-    body = with_keeping(config, read)
+    body = use_opened(open_session_stores, config, read)
     if to is None:
         sys.stdout.buffer.write(body)
         return
@@ -108,51 +115,53 @@ def get(
 def put(
     name: Name,
     source: Annotated[Path, typer.Argument(help="The file to copy.")],
-    path: Annotated[str | None, typer.Argument(help="Its path in the workspace; its own name if left out.")] = None,
+    path: Annotated[str | None, typer.Argument(help="Its path in the workspace; default is its own name.")] = None,
     tenant: Tenant = LOCAL,
     config: ConfigFile = None,
 ) -> None:
-    """Copy a file into a session, which begins if there is none of that name. Example: `gristmill sessions put ann rows.csv`"""
-    from gristmill.errors import Refused
+    """Copy a file into a session; creates the session if needed. Example: `gristmill sessions put ann rows.csv`"""
 
-    async def write(keeping: "Keeping") -> Any:
-        session = await keeping.sessions.open(name, tenant)
+    async def write(stores: SessionStores) -> Any:
+        session = await stores.sessions.open(name, identity=Identity(tenant=tenant))
         try:
             with source.open("rb") as file:
-                return keeping.files(session).write(path or source.name, iter(lambda: file.read(1 << 20), b""))
+                return stores.files(session).write(path or source.name, iter(lambda: file.read(1 << 20), b""))
         except OSError as error:
             raise Refused(f"{source} cannot be read: {error.strerror}", rule="file.system") from None
 
-    with_keeping(config, write)
+    use_opened(open_session_stores, config, write)
 
 
 @app.command()
 def delete(
     name: Name,
-    path: Annotated[str | None, typer.Argument(help="Only this file or folder of it.")] = None,
+    path: Annotated[str | None, typer.Argument(help="Delete only this file or folder of the session.")] = None,
     tenant: Tenant = LOCAL,
     config: ConfigFile = None,
 ) -> None:
-    """Delete a session with its files, values and skills, or one file of it."""
+    """Delete a session with its files, values and skills, or only one file of it."""
 
-    async def remove(keeping: "Keeping") -> None:
-        session = await keeping.sessions.named(name, tenant)
+    async def remove(stores: SessionStores) -> None:
+        session = await _find_session(stores, name, tenant)
         if path is None:
-            await keeping.sessions.delete(session)
+            await stores.sessions.delete(session)
         else:
-            keeping.files(session).delete(path)
+            stores.files(session).delete(path)
 
-    with_keeping(config, remove)
+    use_opened(open_session_stores, config, remove)
 
 
 @app.command()
 def prune(json: Json = False, config: ConfigFile = None) -> None:
-    """Delete the sessions that are too old ([sessions] days) or too much (total_mb); says which."""
-    from gristmill.serve.cli.terminal.safe_output import harmless, print_json, stdout
-
-    gone = with_keeping(config, lambda keeping: keeping.prune())
+    """Delete sessions unused for `sessions.days`, and the least recently used beyond `sessions.total_mb`; prints their names."""
+    deleted = use_opened(open_session_stores, config, lambda stores: stores.prune())
     if json:
-        print_json([asdict(each) for each in gone])
+        print_json([each.fields() for each in deleted])
         return
-    for each in gone:
-        stdout().print(harmless(each.name), markup=False)
+    for each in deleted:
+        stdout().print(neutralize_text(each.name))
+
+
+async def _find_session(stores: SessionStores, name: str, tenant: str) -> SessionRecord:
+    """Returns the session with that name, whichever caller of the tenant it belongs to."""
+    return await stores.sessions.find_by_name(name, identity=Identity(tenant=tenant), whole_tenant=True)

@@ -1,21 +1,33 @@
-"""``gristmill skills``: the functions that code has saved. They are shown, carried and deleted here, never run."""
+"""``gristmill skills``: shows, compares, exports, imports and deletes saved functions. It never runs them."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
-from gristmill.serve.cli.terminal.print_tables import LOCAL, Json, Tenant, print_table, with_keeping
-from gristmill.serve.cli.verbs.use.run import ConfigFile
+from gristmill.config.tree import load_config
+from gristmill.errors import UnknownSkill
+from gristmill.model import LOCAL, Identity
+from gristmill.runtime.open.mask_offline import mask_skill
+from gristmill.runtime.open.session_stores import (
+    SessionStores,
+    SkillScope,
+    make_skill_row,
+    open_session_stores,
+)
+from gristmill.runtime.values.skill_values import diff_skills, export_skill, import_skill
+from gristmill.serve.cli.terminal.print_tables import print_table
+from gristmill.serve.cli.terminal.safe_output import neutralize_text, print_json, stdout
+from gristmill.serve.cli.use_opened import use_opened
+from gristmill.serve.cli.verb_options import ConfigFile, Json, Tenant
 
-if TYPE_CHECKING:
-    from gristmill.runtime.open.session_stores import Keeping, Scope
-
-app = typer.Typer(help="The functions that code has saved. They are never run here.", no_args_is_help=True)
+app = typer.Typer(
+    help="Show, export, import and delete the functions that programs saved. Never runs them.", no_args_is_help=True
+)
 
 Name = Annotated[str, typer.Argument(help="The skill's name.")]
-Caller = Annotated[str, typer.Option(help="The user whose skills are meant.")]
-InSession = Annotated[str | None, typer.Option("--session", help="Also the skills of this session.")]
+Caller = Annotated[str, typer.Option(help="The user who owns the skills.")]
+InSession = Annotated[str | None, typer.Option("--session", help="Include the skills of this session.")]
 Level = Literal["session", "user", "shared"]
 
 
@@ -23,20 +35,25 @@ Level = Literal["session", "user", "shared"]
 def list_(
     session: InSession = None, caller: Caller = LOCAL, tenant: Tenant = LOCAL, json: Json = False, config: ConfigFile = None
 ) -> None:
-    """Show the skills in sight: those of the user, those shared, and with `--session` those of a session."""
-    from gristmill.runtime.open.session_stores import skill_row
-    from gristmill.serve.cli.terminal.safe_output import print_json
+    """List the skills of the user, the shared ones, and with `--session` those of a session."""
 
-    async def rows(keeping: "Keeping") -> list[dict[str, Any]]:
-        scope = await _scope(keeping, tenant, caller, session)
-        return [skill_row(skill) for skill in await keeping.skills.list(scope)]
+    async def load_rows(stores: SessionStores) -> list[dict[str, Any]]:
+        scope = await _find_scope(stores, tenant, caller, session)
+        return [make_skill_row(skill) for skill in await stores.skills.list(scope)]
 
-    found = with_keeping(config, rows)
+    found = use_opened(open_session_stores, config, load_rows)
     if json:
         print_json(found)
         return
     shown = [
-        (row["name"], str(row["version"]), row["level"], "yes" if row["tested"] else "no", ", ".join(row["requires"]), _line(row))
+        (
+            row["name"],
+            str(row["version"]),
+            row["level"],
+            "yes" if row["tested"] else "no",
+            ", ".join(row["requires"]),
+            _first_line(row),
+        )
         for row in found
     ]
     print_table(("skill", "version", "level", "tested", "requires", "what it does"), shown)
@@ -48,113 +65,106 @@ def show(
     version: Annotated[int | None, typer.Option(help="An older version.")] = None,
     session: InSession = None,
     caller: Caller = LOCAL,
+    real: Annotated[bool, typer.Option("--real", help="With real values: by default personal data is masked.")] = False,
     tenant: Tenant = LOCAL,
     json: Json = False,
     config: ConfigFile = None,
 ) -> None:
     """Show a skill's source."""
-    from gristmill.runtime.open.session_stores import skill_row
-    from gristmill.serve.cli.terminal.safe_output import harmless, print_json, stdout
 
-    async def load(keeping: "Keeping") -> Any:
-        return await keeping.skills.load(name, await _scope(keeping, tenant, caller, session), version)
+    async def load(stores: SessionStores) -> Any:
+        return await stores.skills.load(name, await _find_scope(stores, tenant, caller, session), version)
 
-    skill = with_keeping(config, load)
+    skill = use_opened(open_session_stores, config, load)
+    if not real:
+        skill = mask_skill(load_config(config), skill)
     if json:
-        print_json({**skill_row(skill), "source": skill.source, "tests": skill.tests})
+        print_json({**make_skill_row(skill), "source": skill.source, "tests": skill.tests})
         return
     about = f"# {skill.key} version {skill.version}, level {skill.level}, sha256 {skill.hash}"
-    stdout().print(harmless(f"{about}\n\n{skill.source}"), markup=False)
+    stdout().print(neutralize_text(f"{about}\n\n{skill.source}"))
     if skill.tests:
-        stdout().print(harmless(f"\n# tests\n{skill.tests}"), markup=False)
+        stdout().print(neutralize_text(f"\n# tests\n{skill.tests}"))
 
 
 @app.command()
 def diff(
     name: Name,
-    old: Annotated[int, typer.Argument(help="The version before.")],
-    new: Annotated[int | None, typer.Argument(help="The version after; the newest if left out.")] = None,
+    old: Annotated[int, typer.Argument(help="The older version.")],
+    new: Annotated[int | None, typer.Argument(help="The newer version; default is the newest.")] = None,
     session: InSession = None,
     caller: Caller = LOCAL,
     tenant: Tenant = LOCAL,
     config: ConfigFile = None,
 ) -> None:
     """Show what changed between two versions of a skill."""
-    from gristmill.runtime.open.session_stores import skill_diff
-    from gristmill.serve.cli.terminal.safe_output import harmless, stdout
 
-    async def compare(keeping: "Keeping") -> str:
-        scope = await _scope(keeping, tenant, caller, session)
-        return skill_diff(await keeping.skills.load(name, scope, old), await keeping.skills.load(name, scope, new))
+    async def compare(stores: SessionStores) -> str:
+        scope = await _find_scope(stores, tenant, caller, session)
+        return diff_skills(await stores.skills.load(name, scope, old), await stores.skills.load(name, scope, new))
 
-    stdout().print(harmless(with_keeping(config, compare)), markup=False)
+    stdout().print(neutralize_text(use_opened(open_session_stores, config, compare)))
 
 
 @app.command()
 def export(
     name: Name,
-    folder: Annotated[Path, typer.Argument(help="Where its folder is made.")] = Path(),
+    folder: Annotated[Path, typer.Argument(help="Folder to write it into; default is the current one.")] = Path(),
     version: Annotated[int | None, typer.Option(help="An older version.")] = None,
     session: InSession = None,
     caller: Caller = LOCAL,
     tenant: Tenant = LOCAL,
     config: ConfigFile = None,
 ) -> None:
-    """Write a skill to a folder of its name: SKILL.md, skill.py, tests.py."""
-    from gristmill.runtime.open.session_stores import export_skill
-    from gristmill.serve.cli.terminal.safe_output import stdout
+    """Write a skill into a new folder named after it: SKILL.md, skill.py, tests.py."""
 
-    async def write(keeping: "Keeping") -> Path:
-        return export_skill(await keeping.skills.load(name, await _scope(keeping, tenant, caller, session), version), folder)
+    async def write(stores: SessionStores) -> Path:
+        return export_skill(await stores.skills.load(name, await _find_scope(stores, tenant, caller, session), version), folder)
 
-    stdout().print(str(with_keeping(config, write)), markup=False)
+    stdout().print(str(use_opened(open_session_stores, config, write)))
 
 
 @app.command("import")
 def import_(
-    folder: Annotated[Path, typer.Argument(help="A folder that `skills export` made.")],
-    level: Annotated[Level, typer.Option(help="Who finds it.")] = "user",
+    folder: Annotated[Path, typer.Argument(help="A folder written by `gristmill skills export`.")],
+    level: Annotated[Level, typer.Option(help="Who can find it: this session, the user, or everyone in the tenant.")] = "user",
     session: InSession = None,
     caller: Caller = LOCAL,
     tenant: Tenant = LOCAL,
     config: ConfigFile = None,
 ) -> None:
-    """Save a skill from a folder, if its content is what its hash says. Read it first: nothing of it is run here."""
-    from gristmill.runtime.open.session_stores import import_skill
-    from gristmill.serve.cli.terminal.safe_output import stdout
+    """Save a skill from a folder if its content matches its hash. Read it first; nothing in it is run here."""
 
-    async def save(keeping: "Keeping") -> Any:
-        return await keeping.skills.save(import_skill(folder), await _scope(keeping, tenant, caller, session), level)
+    async def save(stores: SessionStores) -> Any:
+        return await stores.skills.save(import_skill(folder), await _find_scope(stores, tenant, caller, session), level)
 
-    saved = with_keeping(config, save)
-    stdout().print(f"{saved.key} version {saved.version}", markup=False)
+    saved = use_opened(open_session_stores, config, save)
+    stdout().print(f"{saved.key} version {saved.version}")
 
 
 @app.command()
 def delete(
     name: Name,
-    level: Annotated[Level, typer.Option(help="Of which level.")] = "user",
+    level: Annotated[Level, typer.Option(help="The level to delete it from.")] = "user",
     session: InSession = None,
     caller: Caller = LOCAL,
     tenant: Tenant = LOCAL,
     config: ConfigFile = None,
 ) -> None:
-    """Delete a skill in all its versions."""
-    from gristmill.errors import UnknownSkill
+    """Delete all versions of a skill."""
 
-    async def remove(keeping: "Keeping") -> int:
-        return await keeping.skills.delete(name, await _scope(keeping, tenant, caller, session), level)
+    async def remove(stores: SessionStores) -> int:
+        return await stores.skills.delete(name, await _find_scope(stores, tenant, caller, session), level)
 
-    if not with_keeping(config, remove):
-        raise UnknownSkill(f"there is no skill {name!r} of level {level}")
-
-
-async def _scope(keeping: "Keeping", tenant: str, caller: str, session: str | None) -> "Scope":
-    from gristmill.runtime.open.session_stores import Scope
-
-    handle = (await keeping.sessions.named(session, tenant)).handle if session else None
-    return Scope(tenant=tenant, caller=caller, session=handle)
+    if not use_opened(open_session_stores, config, remove):
+        raise UnknownSkill(f"there is no skill {name!r} of level {level}: see `gristmill skills list`")
 
 
-def _line(row: dict[str, Any]) -> str:
+async def _find_scope(stores: SessionStores, tenant: str, caller: str, session: str | None) -> SkillScope:
+    identity = Identity(tenant=tenant, caller=caller)
+    handle = (await stores.sessions.find_by_name(session, identity=identity, whole_tenant=True)).handle if session else None
+    return SkillScope(identity=identity, session=handle)
+
+
+def _first_line(row: dict[str, Any]) -> str:
     return str(row["description"]).partition("\n")[0][:100]

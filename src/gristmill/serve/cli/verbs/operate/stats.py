@@ -1,56 +1,49 @@
-"""`gristmill stats`: what was spent in tokens, what other ways would have cost, and what would be better."""
+"""`gristmill stats`: prints the tokens that executions cost, what other ways would have cost, and recommendations."""
 
-from typing import TYPE_CHECKING, Annotated
+import time
+from typing import Annotated
 
 import typer
+from msgspec import to_builtins
+from rich.table import Table
 
-from gristmill.serve.cli.verbs.use.run import ConfigFile
-
-if TYPE_CHECKING:
-    from gristmill.runtime.recording.read_stats import Stats
+from gristmill.model import LOCAL
+from gristmill.runtime.recording.read_stats import Stats, open_spent_tokens, read_stats
+from gristmill.serve.cli.terminal.safe_output import neutralize_text, print_json, stdout
+from gristmill.serve.cli.use_opened import use_opened
+from gristmill.serve.cli.verb_options import ConfigFile, Json
 
 
 def stats(
     session: Annotated[str | None, typer.Option(help="Only this session.")] = None,
-    execution: Annotated[str | None, typer.Option(help="Only this execution, whenever it was.", metavar="ID")] = None,
-    days: Annotated[float, typer.Option(help="How far to look back.")] = 30.0,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    execution: Annotated[str | None, typer.Option(help="Only this execution, of any age.", metavar="ID")] = None,
+    days: Annotated[float, typer.Option(help="Days to look back.")] = 30.0,
+    json: Json = False,
     config: ConfigFile = None,
 ) -> None:
-    """Show what executions cost in tokens against direct calls and against search then call, and what is advised.
+    """Show the tokens that executions cost, compared with direct calls and with search then call, and recommendations.
 
-    With `--execution` it is the account of that execution alone, with the searches that its caller made for it: those since
-    the execution before.
+    With `--execution` only that execution is counted, together with the searches that its caller made since the execution
+    before it.
 
     Example: `gristmill stats --days 7`
     """
-    import asyncio
-    import time
-    from dataclasses import asdict
 
-    from gristmill.config.tree import load_config
-    from gristmill.runtime.recording.read_stats import open_spent, read_stats
-    from gristmill.serve.cli.terminal.safe_output import print_json
-
-    async def read() -> "Stats":
-        async with open_spent(load_config(config)) as spent:
-            since = time.time() - days * 86_400
-            return await read_stats(spent, tenant="local", session=session, since=since, execution=execution)
-
-    found = asyncio.run(read())
+    since = time.time() - days * 86_400
+    found = use_opened(
+        open_spent_tokens,
+        config,
+        lambda spent: read_stats(spent, tenant=LOCAL, session=session, since=since, execution=execution),
+    )
     if json:
-        print_json(asdict(found))
+        print_json(to_builtins(found))
     else:
-        _show(found)
+        _print_stats(found)
 
 
-def _show(found: "Stats") -> None:
-    from rich.table import Table
-
-    from gristmill.serve.cli.terminal.safe_output import harmless, stdout
-
+def _print_stats(found: Stats) -> None:
     if not found.executions:
-        stdout().print("Nothing was executed yet, so nothing was counted.")
+        stdout().print("No executions were found, so there is nothing to count.")
         return
     table = Table(
         title=f"{found.executions} executions, {found.calls} tool calls, {found.searches} searches", title_justify="left"
@@ -66,7 +59,7 @@ def _show(found: "Stats") -> None:
     for name, way, saved in rows:
         table.add_row(name, f"{way.requests:,}", f"{way.resent:,}", f"{way.once:,}", saved)
     stdout().print(table)
-    stdout().print(harmless(found.summary))
+    stdout().print(neutralize_text(found.summary))
     for advice in found.advice:
-        stdout().print(f"- {harmless(advice.text)}")
-    stdout().print(f"[dim]{found.method}[/]")
+        stdout().print(f"- {neutralize_text(advice.text)}")
+    stdout().print(found.method, style="dim")

@@ -1,68 +1,77 @@
-"""``gristmill doctor``: what is in force on this machine, what is missing, and how to get it."""
+"""``gristmill doctor``: checks this machine, and says what is missing and how to fix it."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+import asyncio
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
+from msgspec import to_builtins
+from rich.table import Table
 
-from gristmill.serve.cli.verbs.use.run import ConfigFile
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from gristmill.config.tree import Config, load_config
+from gristmill.runtime.open.check_sandbox import check_sandbox, describe_jail_plan
+from gristmill.runtime.open.open_records import open_config_store, trust_clock
+from gristmill.runtime.open.open_sandboxes import plan_configured_jail
+from gristmill.serve.cli.terminal.safe_output import neutralize_text, print_json, print_server_output, stderr, stdout, style_parts
+from gristmill.serve.cli.verb_options import ConfigFile
+from gristmill.serve.cli.verbs.setup import doctor_checks
 
 EXIT_CONFIG, EXIT_STATE, EXIT_SERVERS, EXIT_SANDBOX = 2, 1, 5, 6
 
 
 def doctor(
-    plan: Annotated[bool, typer.Option("--plan", help="Print the jail step by step and stop.")] = False,
-    servers: Annotated[bool, typer.Option("--servers/--no-servers", help="Connect to every server.")] = True,
-    wait: Annotated[float, typer.Option(help="Seconds that the servers have to become ready.", min=0)] = 30.0,
+    plan: Annotated[bool, typer.Option("--plan", help="Print the steps that build the sandbox, and stop.")] = False,
+    servers: Annotated[bool, typer.Option("--servers/--no-servers", help="Also connect to every server.")] = True,
+    wait: Annotated[float, typer.Option(help="Seconds to wait for the servers.", min=0)] = 30.0,
+    trust_clock: Annotated[
+        bool, typer.Option("--trust-clock", help="Confirm that the clock of this machine is right, and stop.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
     config: ConfigFile = None,
 ) -> None:
-    """Examine everything: the configuration, where state lives, each server, the isolation, and a self-check that must pass.
+    """Check the configuration, the state folder, the store, each server and the sandbox; say how to fix what is broken.
 
-    What is broken is shown with what to do about it. Exit code 0 only if all is well; 2 the configuration cannot be used, 6 code
-    would not run with the isolation that it promises, 1 state cannot be kept, 5 a server is not ready.
+    Exit codes: 0 everything works, 1 state cannot be stored, 2 the configuration cannot be used, 5 a server is not ready,
+    6 the sandbox does not isolate code as promised.
 
     Example: `gristmill doctor --no-servers`
     """
-    import asyncio
-
-    from gristmill.serve.cli.terminal.safe_output import print_json
-
     if plan:
-        from gristmill.config.tree import load_config
-
-        _print_plan(load_config(config), json=json)
+        _print_jail_plan(load_config(config), json=json)
         return
-    findings = asyncio.run(_everything(config, wait if servers else None))
+    if trust_clock:
+        asyncio.run(_trust_clock(load_config(config)))
+        return
+    findings = asyncio.run(_check_everything(config, wait if servers else None))
     if json:
         print_json(findings)
     else:
-        _show(findings)
+        _print_findings(findings)
     if not findings["ok"]:
-        raise typer.Exit(_exit_code(findings))
+        raise typer.Exit(_choose_exit_code(findings))
 
 
-async def _everything(config: "Path | None", wait: float | None) -> dict[str, Any]:
-    """All findings; those about the sandbox stand at the top, where they always stood."""
-    from dataclasses import asdict
+async def _trust_clock(settings: Config) -> None:
+    async with open_config_store(settings) as store:
+        await trust_clock(store)
+    typer.echo("the clock is confirmed: every process deletes what is old again, within seconds")
 
-    from gristmill.serve.cli.verbs.setup import doctor_checks as checkup
 
-    first, settings = checkup.look_at_config(config)
+async def _check_everything(config: Path | None, wait: float | None) -> dict[str, Any]:
+    """Collects all findings. Those about the sandbox are top-level keys, so that the JSON of earlier releases stays valid."""
+    first, settings = doctor_checks.check_config(config)
     if settings is None:
-        return {"ok": False, "isolation": None, "error": None, "checkup": [asdict(first)], "servers": []}
-    state = checkup.look_at_state(settings)
-    rest = [await checkup.look_at_store(settings)] if state.ok else []
-    servers = await checkup.look_at_servers(settings, wait) if wait is not None and state.ok and settings.servers else []
-    sandbox = await _examine(settings) if state.ok else {"ok": False, "isolation": None, "error": None}
-    checks = [asdict(finding) for finding in (first, state, *rest)]
+        return {"ok": False, "isolation": None, "error": None, "checkup": [to_builtins(first)], "servers": []}
+    state = doctor_checks.check_state(settings)
+    rest = [await doctor_checks.check_store(settings)] if state.ok else []
+    servers = await doctor_checks.check_servers(settings, wait) if wait is not None and state.ok and settings.servers else []
+    sandbox = await check_sandbox(settings) if state.ok else {"ok": False, "isolation": None, "error": None}
+    checks = [to_builtins(finding) for finding in (first, state, *rest)]
     is_well = sandbox["ok"] and all(check["ok"] for check in checks) and all(server["ok"] for server in servers)
     return {**sandbox, "ok": is_well, "held": sandbox["ok"], "checkup": checks, "servers": servers}
 
 
-def _exit_code(findings: dict[str, Any]) -> int:
+def _choose_exit_code(findings: dict[str, Any]) -> int:
     broken = {check["name"] for check in findings["checkup"] if not check["ok"]}
     if "config" in broken:
         return EXIT_CONFIG
@@ -71,102 +80,60 @@ def _exit_code(findings: dict[str, Any]) -> int:
     return EXIT_SERVERS if findings["held"] else EXIT_SANDBOX
 
 
-def _print_plan(settings: Any, *, json: bool) -> None:
-    from gristmill.runtime.open.open_sandboxes import planned
-    from gristmill.sandbox.pool.template_process import as_json
-    from gristmill.serve.cli.terminal.safe_output import print_json
-
-    steps = planned(settings)
+def _print_jail_plan(settings: Any, *, json: bool) -> None:
     if json:
-        print_json(as_json(steps))
+        print_json(describe_jail_plan(settings))
     else:
-        typer.echo(str(steps))
+        typer.echo(str(plan_configured_jail(settings)))
 
 
-async def _examine(settings: Any) -> dict[str, Any]:
-    import asyncio
-
-    from gristmill.errors import Error
-    from gristmill.runtime.open.open_sandboxes import open_pool
-    from gristmill.sandbox.kernel_probe import probe
-    from gristmill.sandbox.selfcheck import selfcheck
-
-    offer = await asyncio.to_thread(probe)
-    found: dict[str, Any] = {
-        "configured": settings.sandbox.isolation,
-        "offered": list(offer.levels),
-        "features": {name: reason or "ok" for name, reason in offer.features.items()},
-        "landlock_abi": offer.landlock_abi,
-        "machine": offer.machine,
-    }
-    try:
-        pool = await open_pool(settings)
-    except Error as error:
-        return {**found, "ok": False, "isolation": None, "error": error.message}
-    try:
-        answers = [answer async for answer in selfcheck(pool, settings.sandbox.limits.values())]
-        return {
-            **found,
-            "ok": all(answer.held for answer in answers),
-            "isolation": pool.isolation,
-            "cgroups": {"version": pool.cgroups.version, "reason": pool.cgroups.reason or None},
-            "limits": settings.sandbox.limits.model_dump(),
-            "missing_modules": list(pool.missing),
-            "checks": [{"promise": a.promise, "held": a.held, "seen": a.seen} for a in answers],
-        }
-    finally:
-        await pool.close()
-
-
-def _show(found: dict[str, Any]) -> None:
-    from gristmill.serve.cli.terminal.safe_output import harmless, stderr, stdout
-
+def _print_findings(found: dict[str, Any]) -> None:
     for check in found["checkup"]:
-        _line(check["name"], ok=check["ok"], seen=check["seen"], fix=check["fix"])
+        _print_finding(check["name"], ok=check["ok"], seen=check["seen"], fix=check["fix"])
     for server in found["servers"]:
         walls = ", confined" if server["confined"] else ", not confined" if server["kind"] == "stdio" else ""
         seen = f"{server['tools']:,} tools{walls}" if server["ok"] else server["error"] or server["state"]
-        _line(f"server {server['name']}", ok=server["ok"], seen=seen, fix=server["fix"])
+        _print_finding(f"server {server['name']}", ok=server["ok"], seen=seen, fix=server["fix"])
+        print_server_output(stdout(), server["output"])
     if found["isolation"]:
-        _show_sandbox(found)
+        _print_sandbox(found)
     elif found["error"]:
-        stderr().print(f"[red]no sandbox[/] {harmless(found['error'])}")
+        stderr().print(style_parts(("no sandbox", "red"), f" {found['error']}"))
     if not found["ok"] and found.get("held"):
-        stdout().print("[yellow]something is not well: see above[/]")
+        stdout().print("something needs fixing: see above", style="yellow")
 
 
-def _line(name: str, *, ok: bool, seen: str, fix: str | None) -> None:
-    from rich.markup import escape
-
-    from gristmill.serve.cli.terminal.safe_output import harmless, stdout
-
-    mark = "[green]ok[/]    " if ok else "[red]BROKEN[/]"
-    stdout().print(f"{mark}  [bold]{escape(name)}[/]: {escape(harmless(seen))}")
+def _print_finding(name: str, *, ok: bool, seen: str, fix: str | None) -> None:
+    mark = ("ok    ", "green") if ok else ("BROKEN", "red")
+    stdout().print(style_parts(mark, "  ", (name, "bold"), f": {seen}"))
     if fix:
-        stdout().print(f"        {'tip' if ok else 'fix'}: {escape(harmless(fix))}", style="dim" if ok else "yellow")
+        stdout().print(f"        {'tip' if ok else 'fix'}: {neutralize_text(fix)}", style="dim" if ok else "yellow")
 
 
-def _show_sandbox(found: dict[str, Any]) -> None:
-    from rich.table import Table
-
-    from gristmill.serve.cli.terminal.safe_output import harmless, stdout
-
+def _print_sandbox(found: dict[str, Any]) -> None:
     out = stdout()
     groups = found["cgroups"]
     enforced = {"v1": "memory, processes and CPU share by cgroup v1", "v2": "memory, processes and CPU share by cgroup v2"}
     counted = enforced.get(groups["version"], f"by rlimits and the host's clock; CPU share is not enforced ({groups['reason']})")
-    out.print(
-        f"isolation   [bold]{found['isolation']}[/] (configured: {found['configured']}, offered: {', '.join(found['offered'])})"
-    )
+    offered = f" (configured: {found['configured']}, offered: {', '.join(found['offered'])})"
+    out.print(style_parts("isolation   ", (found["isolation"], "bold"), offered))
     out.print(f"limits      {counted}")
+    if groups["version"] == "none" and found["isolation"] == "landlock":
+        out.print("            threads (processes) are counted by the host every 25 ms")
+    out.print(
+        "disk        a session's folder is measured by the host: a run may exceed workspace_mb for a moment, and is then ended"
+    )
     out.print(f"kernel      Landlock ABI {found['landlock_abi']}, {found['machine']}")
     for name, state in found["features"].items():
-        out.print(f"            {name}: {harmless(state)}")
+        out.print(f"            {name}: {neutralize_text(state)}")
     if found["missing_modules"]:
         out.print(f"preload     not installed: {', '.join(found['missing_modules'])}")
     table = Table("", "self-check", "seen", box=None, pad_edge=False)
     for check in found["checks"]:
-        mark = "[green]held[/]" if check["held"] else "[red]BROKEN[/]"
-        table.add_row(mark, check["promise"], harmless(check["seen"])[:60])
+        mark = style_parts(("held", "green") if check["held"] else ("BROKEN", "red"))
+        table.add_row(mark, check["promise"], neutralize_text(check["seen"])[:60])
     out.print(table)
-    out.print("[green]all promises held[/]" if found["held"] else "[red]at least one promise is broken: do not run code here[/]")
+    if found["held"]:
+        out.print("all promises held", style="green")
+    else:
+        out.print("at least one promise is broken: do not run code here", style="red")

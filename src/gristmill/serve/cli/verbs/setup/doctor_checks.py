@@ -1,34 +1,44 @@
-"""What ``gristmill doctor`` looks at beside the sandbox: the configuration, the state folder, the store, each server."""
+"""The checks of ``gristmill doctor`` other than the sandbox: the configuration, the state folder, the store, each server."""
 
+import asyncio
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gristmill.values import dataclass
+from msgspec import Struct, to_builtins
 
-if TYPE_CHECKING:
-    from gristmill.config.tree import Config
-    from gristmill.runtime.tools.discovery import ServerRow
+from gristmill.config.sources import DEFAULT_FILE
+from gristmill.config.tree import Config, load_config
+from gristmill.errors import ConfigError, Error
+from gristmill.runtime.open.open_records import (
+    NEWEST_VERSION,
+    find_clock_problem,
+    load_ledger_key,
+    open_config_store,
+    read_store_version,
+)
+from gristmill.runtime.open.state_folders import check_state_folder
+from gristmill.runtime.tools.discovery import Discovery, ServerRow
+from gristmill.serve.cli.ask_discovery import ask_discovery_in_loop
 
 STORE_SECONDS = 10.0
 
 _REMEDIES = (
-    (r"environment variable (\S+) is not set", r"export \1=... where Gristmill is started, or keep it in the keyring"),
-    (r"cannot be confined|\.confine\b", "do as it says; docs/guides/servers.md tells what a confined server can use"),
-    (r"is not installed or not on PATH", "install it, or write its whole path as `command`"),
-    (r"working directory .* does not exist", "make the folder, or change `cwd`"),
+    (r"environment variable (\S+) is not set", r"export \1=... before you start Gristmill, or keep it in the keyring"),
+    (r"cannot be confined|\.confine\b", "follow the message; docs/guides/servers.md says what a confined server can use"),
+    (r"is not installed or not on PATH", "install it, or set `command` to its full path"),
+    (r"working directory .* does not exist", "create the folder, or change `cwd`"),
     (r"gristmill login (\S+)", r"run `gristmill login \1`"),
-    (r"not ready within|did not answer in time", "start its command by hand to see; a slow one wants a larger `connect_seconds`"),
-    (r"keyring", "install `gristmill[keyring]`, or refer to the environment instead: ${env:NAME}"),
-    (r"HTTP 40[13]|401|403", "its credentials are missing or wrong: see `headers`, or `oauth = {}` and `gristmill login`"),
-    (r"closed the connection", "start its command by hand: it ends before it has answered"),
-    (r"cannot be reached", "check its `url`, and whether it is up"),
+    (r"not ready within|did not answer in time", "start its command by hand to see why; if it is slow, raise `connect_seconds`"),
+    (r"keyring", "install `gristmill[keyring]`, or use an environment variable instead: ${env:NAME}"),
+    (r"HTTP 40[13]|401|403", "its credentials are missing or wrong: set `headers`, or `oauth = {}` and run `gristmill login`"),
+    (r"closed the connection", "start its command by hand to see why it ends before it answers"),
+    (r"cannot be reached", "check its `url`, and that it is running"),
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """One thing that was looked at; ``fix`` says what to do when it is not well."""
+class DoctorFinding(Struct, frozen=True, kw_only=True):
+    """The result of one check; ``fix`` says what to do if it failed, or gives a tip."""
 
     name: str
     ok: bool
@@ -36,78 +46,88 @@ class Finding:
     fix: str | None = None
 
 
-def look_at_config(file: Path | None) -> "tuple[Finding, Config | None]":
-    """Whether the configuration can be used, and what it says."""
-    from gristmill.config.tree import DEFAULT_FILE, load_config
-    from gristmill.errors import ConfigError
-
+def check_config(file: Path | None) -> tuple[DoctorFinding, Config | None]:
+    """Checks that the configuration can be used; also returns it, or None if it cannot."""
     path = file or Path(DEFAULT_FILE)
     try:
         settings = load_config(file)
     except ConfigError as error:
-        fix = f"correct {path}; docs/reference/config.md lists every key"
-        return Finding(name="config", ok=False, seen=error.message, fix=fix), None
+        fix = f"correct {path}; docs/reference/config.md lists all keys"
+        return DoctorFinding(name="config", ok=False, seen=error.message, fix=fix), None
     if not path.exists():
-        seen = f"no {path} here: defaults, no servers"
-        return Finding(
-            name="config", ok=True, seen=seen, fix="`gristmill init` makes one from the servers of your clients"
+        seen = f"there is no {path} here: defaults apply, without servers"
+        return DoctorFinding(
+            name="config", ok=True, seen=seen, fix="`gristmill init` writes one with the servers of your MCP clients"
         ), settings
-    return Finding(name="config", ok=True, seen=f"{path.absolute()}: {len(settings.servers)} servers"), settings
+    return DoctorFinding(name="config", ok=True, seen=f"{path.absolute()}: {len(settings.servers)} servers"), settings
 
 
-def look_at_state(settings: "Config") -> Finding:
-    """Whether we may write where state lives."""
-    import tempfile
-
-    folder = settings.state_dir
+def check_state(settings: Config) -> DoctorFinding:
+    """Checks that the state folder can be written."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return Finding(name="state", ok=True, seen=str(folder))
-    except OSError as error:
-        fix = "make it writable, or set another folder: `path` under [store]"
-        return Finding(name="state", ok=False, seen=f"{folder}: {error.strerror}", fix=fix)
+        check_state_folder(settings.state_dir)
+    except ConfigError as error:
+        seen, _, fix = error.message.partition("): ")
+        return DoctorFinding(name="state", ok=False, seen=f"{seen})", fix=fix)
+    return DoctorFinding(name="state", ok=True, seen=str(settings.state_dir))
 
 
-async def look_at_store(settings: "Config") -> Finding:
-    """Whether the store opens, and answers."""
-    import asyncio
-
-    from gristmill.errors import Error
-    from gristmill.runtime.open.open_records import ledger_key, open_config_store
-
+async def check_store(settings: Config) -> DoctorFinding:
+    """Checks that the store opens and answers, and which version its schema has; an older store is left as it is."""
     kind = "PostgreSQL" if settings.store.url else "SQLite"
     try:
-        async with asyncio.timeout(STORE_SECONDS), open_config_store(settings, ()) as store:
-            await store.read("SELECT 1")
-            ledger_key(settings)
+        async with asyncio.timeout(STORE_SECONDS):
+            version = await read_store_version(settings)
+            if version is not None and not version.is_empty and version.number < NEWEST_VERSION:
+                return _describe_older_store(kind, max(version.number, 1), NEWEST_VERSION)
+            async with open_config_store(settings) as store:
+                await store.read("SELECT 1")
+                load_ledger_key(settings)
+                if (problem := await find_clock_problem(store)) is not None:
+                    fix = "set the clock; if it is right, run `gristmill doctor --trust-clock`"
+                    return DoctorFinding(name="clock", ok=False, seen=f"{problem}: nothing is deleted as old", fix=fix)
     except Error as error:
-        return Finding(name="store", ok=False, seen=f"{kind}: {error.message}", fix="see [store] in the configuration")
+        fix = "follow the message, or correct [store] in the configuration"
+        return DoctorFinding(name="store", ok=False, seen=f"{kind}: {error.message}", fix=fix)
     except TimeoutError:
         seen = f"{kind}: no answer within {STORE_SECONDS:g} s"
-        return Finding(name="store", ok=False, seen=seen, fix="check that the database of `url` under [store] is up")
-    return Finding(name="store", ok=True, seen=f"{kind} opens and answers")
+        return DoctorFinding(name="store", ok=False, seen=seen, fix="check that the database at `url` under [store] is running")
+    return DoctorFinding(name="store", ok=True, seen=f"{kind} opens and answers, schema version {NEWEST_VERSION}")
 
 
-async def look_at_servers(settings: "Config", seconds: float) -> list[dict[str, Any]]:
-    """Each server, connected to now; one that fails with what to do about it."""
-    from dataclasses import asdict
-
-    from gristmill.serve.cli.ask_discovery import answer
-
-    rows = await answer(settings, lambda discovery: discovery.servers(), wait=seconds, again=True)
-    return [{**asdict(row), "ok": _is_well(row), "fix": None if _is_well(row) else remedy(row.error, seconds)} for row in rows]
+def _describe_older_store(kind: str, found: int, newest: int) -> DoctorFinding:
+    seen = f"{kind} opens and answers, schema version {found}; the next start brings it to version {newest}"
+    tip = "make a dump before (pg_dump)" if kind == "PostgreSQL" else f"a copy is kept beside it as gristmill.db.before-{newest}"
+    return DoctorFinding(name="store", ok=True, seen=seen, fix=f"stop all processes that use the store; {tip}")
 
 
-def _is_well(row: "ServerRow") -> bool:
+async def check_servers(settings: Config, seconds: float) -> list[dict[str, Any]]:
+    """Connects to each server; a server that fails is returned with a ``fix`` and its last ``output``."""
+
+    async def look(discovery: Discovery) -> list[tuple[ServerRow, tuple[str, ...]]]:
+        return [(row, () if _is_ready(row) else discovery.last_output(row.name)) for row in await discovery.servers()]
+
+    rows = await ask_discovery_in_loop(settings, look, wait=seconds, again=True)
+    return [
+        {
+            **to_builtins(row),
+            "ok": _is_ready(row),
+            "fix": None if _is_ready(row) else suggest_fix(row.error, seconds),
+            "output": list(lines),
+        }
+        for row, lines in rows
+    ]
+
+
+def _is_ready(row: ServerRow) -> bool:
     return row.state == "ready"
 
 
-def remedy(error: str | None, seconds: float) -> str:
-    """What to do about a server's last error."""
+def suggest_fix(error: str | None, seconds: float) -> str:
+    """Suggests what to do about a server's last error."""
     if error is None:
-        return f"it was not ready within {seconds:g} s: wait longer with --wait, or start its command by hand to see what it does"
+        return f"it was not ready within {seconds:g} s: wait longer with --wait, or start its command by hand to see why"
     for pattern, words in _REMEDIES:
         if found := re.search(pattern, error):
             return found.expand(words)
-    return "start its command by hand to see what it says"
+    return "start its command by hand to see what it prints"

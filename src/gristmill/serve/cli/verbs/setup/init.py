@@ -1,85 +1,87 @@
-"""``gristmill init``: from the servers that other clients have to a configuration of ours."""
+"""``gristmill init``: finds the servers of all MCP clients on this machine and writes them into our configuration."""
 
+import difflib
+import os
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
+from msgspec import to_builtins
+from rich.table import Table
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from gristmill.mcp_configs.find_servers import FoundServer, Survey
-    from gristmill.runtime.tools.discovery import Discovery, ServerRow
+from gristmill.config.tree import Config, load_config
+from gristmill.errors import ConfigError, NotFound
+from gristmill.mcp_configs.client_places import Machine
+from gristmill.mcp_configs.find_servers import FoundServer, ServerSurvey, survey_servers
+from gristmill.mcp_configs.merge_servers import merge_servers
+from gristmill.runtime.tools.discovery import Discovery, ServerRow
+from gristmill.serve.cli.ask_discovery import ask_discovery_with
+from gristmill.serve.cli.terminal.pick_from_list import pick_names
+from gristmill.serve.cli.terminal.safe_output import neutralize_text, print_json, stderr, stdout, style_parts
 
 
 def init(
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Take every server of the user's own files, and ask nothing.")] = False,
-    server: Annotated[list[str] | None, typer.Option(help="Take this server; may be given several times.")] = None,
-    project: Annotated[
-        bool, typer.Option("--project", help="Also trust the servers that this folder's own files ask for.")
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Take every server from your own client files, without asking.")
     ] = False,
+    server: Annotated[list[str] | None, typer.Option(help="Take this server; repeat for several.")] = None,
+    project: Annotated[bool, typer.Option("--project", help="Also trust servers that files of this folder name.")] = False,
     measure: Annotated[
-        bool, typer.Option("--measure", help="Start the servers, and show their tools and the tokens that these cost today.")
+        bool, typer.Option("--measure", help="Start the servers, and show how many tokens their tools cost today.")
     ] = False,
     wait: Annotated[float, typer.Option(help="Seconds to wait for servers, with --measure.", min=0)] = 30.0,
-    replace: Annotated[bool, typer.Option("--replace", help="Overwrite servers that are there already.")] = False,
-    keyring: Annotated[bool, typer.Option("--keyring", help="Refer to the keyring for secrets, not to the environment.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Overwrite servers that already exist.")] = False,
+    keyring: Annotated[
+        bool, typer.Option("--keyring", help="Take secrets from the keyring, not from environment variables.")
+    ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print what was found and done as JSON; asks nothing.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print what was found and done as JSON, without asking.")] = False,
     config: Annotated[Path, typer.Option("--config", "-c", help="The file to write.")] = Path("gristmill.toml"),
 ) -> None:
-    """Find the MCP servers of the clients on this machine, and write those that you pick into gristmill.toml.
+    """Find the MCP servers of the clients on this machine, and write the ones you pick into gristmill.toml.
 
-    Comments in the file stay, and servers in it are not touched without --replace. Secrets in plain text are not copied: a
-    reference stands in their place, and you are told where to put them. The clients' own files are only read.
+    Comments and servers that are already in the file stay (see --replace). Secrets in plain text are not copied: they become
+    references such as `${env:NAME}`, and you are told what to set. The clients' own files are not changed.
 
     Example: `gristmill init --measure`
     """
-    from gristmill.mcp_configs.client_places import Machine
-    from gristmill.mcp_configs.find_servers import survey
-    from gristmill.mcp_configs.merge_servers import merge_servers
-
-    found = survey(Machine.here())
-    rows: Mapping[str, ServerRow] = _measured(found, config, project=project, wait=wait) if measure else {}
+    found = survey_servers(Machine.this_machine())
+    rows: Mapping[str, ServerRow] = _measure_servers(found, config, project=project, wait=wait) if measure else {}
     if not json:
-        _show(found, rows)
-    names = _names(found, server, project=project, ask=not (yes or json))
+        _print_survey(found, rows)
+    names = _choose_servers(found, server, project=project, ask=not (yes or json))
     done = merge_servers(found.pick(names), config, replace=replace, keyring=keyring, write=False)
-    may_write = not dry_run and bool(done.diff) and (yes or json or _confirmed(config, done.diff))
+    may_write = not dry_run and bool(done.diff) and (yes or json or _confirm_write(config, done.diff))
     if may_write:
         merge_servers(found.pick(names), config, replace=replace, keyring=keyring)
-    _tell(found, done, rows, config, json=json, written=may_write)
+    _print_result(found, done, rows, config, json=json, written=may_write)
 
 
-def _trusted(server: "FoundServer", *, project: bool) -> bool:
-    # A folder's own files may come from strangers: what they ask for is not started and not taken unless somebody says so.
+def _is_trusted(server: FoundServer, *, project: bool) -> bool:
+    # Files of a project folder may come from strangers: their servers are neither started nor taken unless the user says so.
     return project or "user" in server.scopes
 
 
-def _measured(found: "Survey", file: Path, *, project: bool, wait: float) -> "Mapping[str, ServerRow]":
-    import os
-
-    from gristmill.config.tree import Config, load_config
-    from gristmill.serve.cli.ask_discovery import ask_about
-    from gristmill.serve.cli.terminal.safe_output import stderr
-
+def _measure_servers(found: ServerSurvey, file: Path, *, project: bool, wait: float) -> Mapping[str, ServerRow]:
     servers: dict[str, Any] = {}
     for server in found.servers:
-        if _trusted(server, project=project) and server.config.enabled:
-            servers[server.name] = _with_secrets(server, os.environ)
+        if _is_trusted(server, project=project) and server.config.enabled:
+            servers[server.name] = _resolve_secrets(server, os.environ)
     if not servers:
         return {}
 
-    async def look(discovery: "Discovery") -> "dict[str, ServerRow]":
+    async def look(discovery: Discovery) -> dict[str, ServerRow]:
         return {row.name: row for row in await discovery.servers()}
 
     settings = Config(servers=servers, store=load_config(file if file.exists() else None).store)
     with stderr().status(f"starting {len(servers)} servers"):
-        return ask_about(settings, look, wait=wait, again=True)
+        return ask_discovery_with(settings, look, wait=wait, again=True)
 
 
-def _with_secrets(server: "FoundServer", environ: "Any") -> Any:
-    """The server as its client starts it. The secrets go where only this process and that one server see them."""
+def _resolve_secrets(server: FoundServer, environ: Any) -> Any:
+    """Returns the server as its client starts it. Secrets go into variables that only this process and that server see."""
     text = server.config.model_dump_json(exclude_unset=True)
     for number, secret in enumerate(server.secrets):
         variable = f"MEASURED_{server.name}_{number}"
@@ -88,93 +90,75 @@ def _with_secrets(server: "FoundServer", environ: "Any") -> Any:
     return type(server.config).model_validate_json(text)
 
 
-def _names(found: "Survey", asked: "Sequence[str] | None", *, project: bool, ask: bool) -> frozenset[str]:
-    """The servers to take: those that were named, those that the user picks, or all that can be trusted."""
-    import difflib
-
-    from gristmill.errors import NotFound
-
+def _choose_servers(found: ServerSurvey, asked: Sequence[str] | None, *, project: bool, ask: bool) -> frozenset[str]:
+    """Returns the servers to take: the named ones, or those that the user picks, or all trusted ones."""
     known = [server.name for server in found.servers]
     if asked:
         for name in asked:
             if name not in known:
-                raise NotFound(f"no client has a server {name[:60]!r}", near=difflib.get_close_matches(name, known, n=3))
+                raise NotFound(
+                    f"no client on this machine has a server {name[:60]!r}", near=difflib.get_close_matches(name, known, n=3)
+                )
         return frozenset(asked)
-    trusted = [server.name for server in found.servers if _trusted(server, project=project)]
-    return _picked(known, trusted) if ask and known else frozenset(trusted)
+    trusted = [server.name for server in found.servers if _is_trusted(server, project=project)]
+    return _ask_which_servers(known, trusted) if ask and known else frozenset(trusted)
 
 
-def _picked(known: "Sequence[str]", default: "Sequence[str]") -> frozenset[str]:
-    import sys
-
-    from gristmill.errors import ConfigError
-    from gristmill.serve.cli.terminal.pick_from_list import chosen
-
+def _ask_which_servers(known: Sequence[str], default: Sequence[str]) -> frozenset[str]:
     if not sys.stdin.isatty():
-        raise ConfigError("nobody is here to ask: say --yes to take every server, or --server NAME for some of them")
+        raise ConfigError("cannot ask without a terminal: add --yes to take every server, or --server NAME for some")
     while True:
         said = typer.prompt("Which servers? Numbers such as 1,3-5, or all, or none", default="all", err=True)
         try:
-            return frozenset(default if said.strip() == "all" else chosen(said, known))
+            return frozenset(default if said.strip() == "all" else pick_names(said, known))
         except ValueError as error:
             typer.echo(str(error), err=True)
 
 
-def _confirmed(config: Path, diff: str) -> bool:
-    from gristmill.serve.cli.terminal.safe_output import harmless, stderr
-
-    stderr().print(harmless(diff), markup=False)
+def _confirm_write(config: Path, diff: str) -> bool:
+    stderr().print(neutralize_text(diff))
     verb = "Change" if config.exists() else "Write"
     return typer.confirm(f"{verb} {config}?", default=True, err=True)
 
 
-def _show(found: "Survey", rows: "Mapping[str, ServerRow]") -> None:
-    from rich.markup import escape
-    from rich.table import Table
-
-    from gristmill.serve.cli.terminal.safe_output import harmless, stderr, stdout
-
+def _print_survey(found: ServerSurvey, rows: Mapping[str, ServerRow]) -> None:
     for file in found.files:
-        what = f"[red]{escape(harmless(file.problem))}[/]" if file.problem else f"{file.servers} servers"
-        stderr().print(f"{file.client} ({file.scope}) {escape(str(file.path))}: {what}")
+        what = (file.problem, "red") if file.problem else f"{file.servers} servers"
+        stderr().print(style_parts(f"{file.client} ({file.scope}) {file.path}: ", what))
     if not found.files:
-        stderr().print("no client's configuration was found on this machine", style="yellow")
+        stderr().print("no MCP client configuration was found on this machine", style="yellow")
     table = Table("", "server", "what", "clients", *(("tools", "tokens", "state") if rows else ()), box=None, pad_edge=False)
     for number, server in enumerate(found.servers, 1):
         what = server.config.url or " ".join((server.config.command or "", *server.config.args))
-        cells = [str(number), server.name, _short(harmless(what)), ", ".join(server.clients) + _mark(server)]
-        table.add_row(*map(escape, cells + (_cells(rows.get(server.name)) if rows else [])))
+        cells = [str(number), server.name, _shorten_text(neutralize_text(what)), ", ".join(server.clients) + _mark_scope(server)]
+        table.add_row(*cells, *(_format_measured(rows.get(server.name)) if rows else []))
     if found.servers:
         stdout().print(table)
     if rows:
         total, tools = sum(row.tokens for row in rows.values()), sum(row.tools for row in rows.values())
-        stdout().print(f"{tools:,} tools cost a model {total:,} tokens of context today, before the first question")
+        stdout().print(f"{tools:,} tools cost a model {total:,} tokens of context before the first question")
 
 
-def _mark(server: "FoundServer") -> str:
-    return "" if "user" in server.scopes else " (this folder's)"
+def _mark_scope(server: FoundServer) -> str:
+    return "" if "user" in server.scopes else " (this folder)"
 
 
-def _cells(row: "ServerRow | None") -> list[str]:
-    from gristmill.serve.cli.terminal.safe_output import harmless
-
+def _format_measured(row: ServerRow | None) -> list[str]:
     if row is None:
         return ["", "", "not started"]
-    return [f"{row.tools:,}", f"{row.tokens:,}", _short(harmless(row.error or row.state))]
+    return [f"{row.tools:,}", f"{row.tokens:,}", _shorten_text(neutralize_text(row.error or row.state))]
 
 
-def _short(text: str, most: int = 60) -> str:
+def _shorten_text(text: str, most: int = 60) -> str:
     return text if len(text) <= most else text[: most - 3] + "..."
 
 
-def _tell(found: "Survey", done: Any, rows: "Mapping[str, ServerRow]", config: Path, *, json: bool, written: bool) -> None:
-    from dataclasses import asdict
-
-    from gristmill.serve.cli.terminal.safe_output import harmless, print_json, stderr, stdout
-
+def _print_result(
+    found: ServerSurvey, done: Any, rows: Mapping[str, ServerRow], config: Path, *, json: bool, written: bool
+) -> None:
     if json:
         print_json({
-            "files": [asdict(file) for file in found.files],
+            "files": [to_builtins(file, enc_hook=str) for file in found.files],
             "servers": [
                 {"name": each.name, "kind": each.config.kind, "clients": each.clients, "scopes": each.scopes,
                  "tools": rows[each.name].tools if each.name in rows else None,
@@ -182,14 +166,15 @@ def _tell(found: "Survey", done: Any, rows: "Mapping[str, ServerRow]", config: P
                 for each in found.servers
             ],
             "added": done.added, "replaced": done.replaced, "skipped": done.skipped,
-            "secrets": [asdict(each) for each in done.secrets], "diff": done.diff, "file": config, "written": written,
+            "secrets": [to_builtins(each, enc_hook=str) for each in done.secrets],
+            "diff": done.diff, "file": config, "written": written,
         })  # fmt: skip
         return
     for line in done.lines():
-        stderr().print(harmless(line), markup=False)
+        stderr().print(neutralize_text(line))
     if written:
-        stdout().print(f"wrote {config}", markup=False)
-        stderr().print("next: `gristmill doctor` checks it, `gristmill install CLIENT` makes a client use it", style="dim")
+        stdout().print(f"wrote {config}")
+        stderr().print("next: `gristmill doctor` to check it, `gristmill install CLIENT` to make a client use it", style="dim")
     elif done.diff:
-        stdout().print(harmless(done.diff), markup=False, end="")
+        stdout().print(neutralize_text(done.diff), end="")
         stderr().print("nothing was written", style="dim")

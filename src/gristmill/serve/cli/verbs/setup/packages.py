@@ -1,23 +1,22 @@
-"""``gristmill packages``: the packages that code may import."""
+"""``gristmill packages``: installs the packages that programs in the sandbox may import."""
 
 import typer
 
-from gristmill.serve.cli.verbs.use.run import ConfigFile
+from gristmill.config.tree import load_config
+from gristmill.runtime.open.configured_packages import install_configured_packages
+from gristmill.serve.cli.terminal.safe_output import stderr, style_parts
+from gristmill.serve.cli.verb_options import ConfigFile
 
-app = typer.Typer(no_args_is_help=True, help="The packages that code may import (`sandbox.packages`).")
+app = typer.Typer(no_args_is_help=True, help="Install the packages that programs may import (`sandbox.packages`).")
 
 
 @app.command()
 def install(config: ConfigFile = None) -> None:
-    """Install what `sandbox.packages` lists into a folder of Gristmill's own, with your pip. Does nothing when it is there."""
-    from gristmill.config.tree import load_config
-    from gristmill.sandbox import managed_packages as packages
-    from gristmill.serve.cli.terminal.safe_output import stderr
-
+    """Install the packages of `sandbox.packages` with pip, into a folder that only Gristmill uses. Skips what is installed."""
     settings = load_config(config)
     if not settings.sandbox.packages:
-        stderr().print('nothing to install: sandbox.packages is empty (try packages = ["pandas"] under [sandbox])')
+        stderr().print('nothing to install: set sandbox.packages in gristmill.toml, such as packages = ["pandas"]')
         return
     with stderr().status(f"installing {', '.join(settings.sandbox.packages)}"):
-        folder = packages.install(settings.sandbox.packages, settings.state_dir)
-    stderr().print(f"[green]ready[/] {', '.join(settings.sandbox.packages)} in {folder}")
+        folder = install_configured_packages(settings)
+    stderr().print(style_parts(("ready", "green"), f" {', '.join(settings.sandbox.packages)} in {folder}"))

@@ -1,12 +1,23 @@
-"""``gristmill bench``: how fast it is here, as ratios to the bare interpreter on the same machine in the same minute."""
+"""``gristmill bench``: measures speed on this machine, as ratios to the bare interpreter measured at the same time."""
 
+import asyncio
+import os
+import platform
+import subprocess
+import sys
+import tempfile
 import time
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from statistics import median
+from typing import Annotated, Any, cast
 
 import typer
+from rich.table import Table
 
-if TYPE_CHECKING:
-    from gristmill.runtime.runtime import Runtime
+from gristmill.config.tree import load_config
+from gristmill.errors import SandboxError
+from gristmill.model import Budget
+from gristmill.runtime.runtime import Runtime
+from gristmill.serve.cli.terminal.safe_output import print_json, stdout
 
 PROGRAM = "print(1 + 1)"
 PAUSE_SECONDS = 0.005
@@ -23,19 +34,13 @@ times
 
 
 def bench(
-    rounds: Annotated[int, typer.Option(help="How often each thing is done.", min=5, max=2_000)] = 100,
+    rounds: Annotated[int, typer.Option(help="How often to repeat each measurement.", min=5, max=2_000)] = 100,
     json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
 ) -> None:
-    """Measure a fresh run, a run in a kept session and a tool call, against `python -c` on the same machine.
+    """Measure a fresh run, a run in a kept session and a tool call, and compare them with `python -c` on this machine.
 
-    Medians; trust the ratios more than the milliseconds, and neither on a busy machine. Example: `gristmill bench --rounds 50`
+    Prints medians. Use an idle machine, and trust the ratios more than the milliseconds. Example: `gristmill bench --rounds 50`
     """
-    import asyncio
-    import os
-    import platform
-
-    from gristmill.serve.cli.terminal.safe_output import print_json
-
     figures = asyncio.run(_measure(rounds))
     found = {
         "python": platform.python_version(), "machine": platform.machine(), "cores": os.cpu_count(), "rounds": rounds,
@@ -44,27 +49,19 @@ def bench(
     if json:
         print_json(found)
     else:
-        _show(found)
+        _print_figures(found)
 
 
 async def _measure(rounds: int) -> dict[str, Any]:
-    import asyncio
-    import os
-    import tempfile
-    from statistics import median
-
-    from gristmill.config.tree import load_config
-    from gristmill.runtime.runtime import Runtime
-
-    floor = await asyncio.to_thread(lambda: [_bare() for _ in range(max(5, rounds // 5))])
+    floor = await asyncio.to_thread(lambda: [_time_bare_python() for _ in range(max(5, rounds // 5))])
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o711)  # noqa: S103  # code runs as another user when we are root
         config = load_config(None, store={"path": folder, "url": None}, servers={})
         async with Runtime.open(config, tools={"bench.echo": _echo}) as runtime:
-            await _run(runtime)
-            fresh = [await _timed(runtime, None) for _ in range(rounds)]
-            kept = [await _timed(runtime, "bench") for _ in range(rounds + 1)][1:]  # the first one opens it
-            calls = await _calls(runtime, rounds)
+            await _run_program(runtime)
+            fresh = [await _time_run(runtime, None) for _ in range(rounds)]
+            kept = [await _time_run(runtime, "bench") for _ in range(rounds + 1)][1:]  # the first run opens the session
+            calls = await _time_calls(runtime, rounds)
             isolation = runtime.isolation
     times = {"bare": floor, "fresh": fresh, "kept": kept, "call": calls}
     medians = {name: round(median(seconds) * 1000, 4) for name, seconds in times.items()}
@@ -73,52 +70,39 @@ async def _measure(rounds: int) -> dict[str, Any]:
 
 
 def _echo(x: int) -> int:
-    """What comes in goes out."""
+    """Returns its argument."""
     return x
 
 
-def _bare() -> float:
-    import subprocess
-    import sys
+def _time_bare_python() -> float:
 
     started = time.perf_counter()
     subprocess.run([sys.executable, "-c", PROGRAM], check=True, capture_output=True, timeout=60)
     return time.perf_counter() - started
 
 
-async def _timed(runtime: "Runtime", session: str | None) -> float:
-    import asyncio
-
-    await asyncio.sleep(PAUSE_SECONDS)  # code does not come in an unbroken stream, and the pool refills meanwhile
+async def _time_run(runtime: Runtime, session: str | None) -> float:
+    await asyncio.sleep(PAUSE_SECONDS)  # real callers pause between runs, and the pool refills in the pause
     started = time.perf_counter()
-    await _run(runtime, session)
+    await _run_program(runtime, session)
     return time.perf_counter() - started
 
 
-async def _run(runtime: "Runtime", session: str | None = None) -> None:
-    from gristmill.errors import SandboxError
-
+async def _run_program(runtime: Runtime, session: str | None = None) -> None:
     outcome = await runtime.execute(PROGRAM, session=session)
     if outcome.output != "2\n":
-        raise SandboxError(f"a program did not run as it should, so there is nothing to measure: {outcome.error}")
+        raise SandboxError(f"cannot measure: the test program failed, see `gristmill doctor`: {outcome.error}")
 
 
-async def _calls(runtime: "Runtime", count: int) -> list[float]:
-    from gristmill.errors import SandboxError
-    from gristmill.model import Budget
-
+async def _time_calls(runtime: Runtime, count: int) -> list[float]:
     outcome = await runtime.execute(CALLS.format(count=count), budget=Budget(result_tokens=20 * count + 1_000))
     times: Any = outcome.result
     if not isinstance(times, list):
-        raise SandboxError(f"tool calls did not run as they should, so there is nothing to measure: {outcome.error}")
+        raise SandboxError(f"cannot measure: the test tool calls failed, see `gristmill doctor`: {outcome.error}")
     return cast("list[float]", times)
 
 
-def _show(found: dict[str, Any]) -> None:
-    from rich.table import Table
-
-    from gristmill.serve.cli.terminal.safe_output import stdout
-
+def _print_figures(found: dict[str, Any]) -> None:
     rows = {
         "bare": "python -c 'print(1 + 1)', no sandbox",
         "fresh": "print(1 + 1) in a fresh sandbox",

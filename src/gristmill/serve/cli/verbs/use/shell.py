@@ -1,65 +1,68 @@
-"""``gristmill shell``: Python in the sandbox, line by line, with the tools importable."""
+"""``gristmill shell``: a Python shell in the sandbox that can import the tools."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from json import dumps
+from pprint import pformat
+from typing import Annotated, Any
 
 import typer
 
-from gristmill.serve.cli.verbs.use.run import ConfigFile
-
-if TYPE_CHECKING:
-    from gristmill.model import Outcome, Plan
-    from gristmill.serve.cli.terminal.shell_completion import Names
-    from gristmill.serve.cli.terminal.shell_session import Conversation, Verdict
+from gristmill.config.tree import load_config
+from gristmill.errors import Error
+from gristmill.events import Event, OutputWritten
+from gristmill.model import Outcome, Plan
+from gristmill.serve.cli.terminal.safe_output import neutralize_text, outcome_to_json, print_error, stderr, stdout
+from gristmill.serve.cli.terminal.shell_completion import CompletionNames, complete_word
+from gristmill.serve.cli.terminal.shell_input import read_typed_lines, set_up_terminal, split_piped_text
+from gristmill.serve.cli.terminal.shell_session import PlanVerdict, ShellInterrupted, ShellSession, open_shell_session
+from gristmill.serve.cli.terminal.show_plan import ask_at_terminal
+from gristmill.serve.cli.verb_options import ConfigFile
+from gristmill.serve.cli.verbs.use.tools import make_server_table
+from gristmill.serve.problem_codes import STATUS_EXIT_CODES, find_exit_code
 
 HELP = """\
-Python runs in the sandbox and keeps its names; `await` works at the top. `from servers import NAME` imports a server.
-  :servers       the servers and how they are
-  :tools SERVER  what to import from a server
-  :search WORDS  tools that fit, with their signatures
-  :quit          leave (so does Ctrl-D); Ctrl-C stops what runs, not the shell"""
+Python runs in the sandbox and keeps its variables; `await` works at the top level. `from servers import NAME` imports a server.
+  :servers       list the servers and their state
+  :tools SERVER  list what you can import from a server
+  :search WORDS  find tools, with their signatures
+  :quit          leave (or Ctrl-D); Ctrl-C stops the running code, not the shell"""
 
 
 def shell(
-    session: Annotated[str, typer.Option(help="The session whose files are used and kept.")] = "shell",
-    json: Annotated[bool, typer.Option("--json", help="Print every outcome as a line of JSON.")] = False,
+    session: Annotated[str, typer.Option(help="The session to use; its files are kept.")] = "shell",
+    json: Annotated[bool, typer.Option("--json", help="Print each outcome as one line of JSON.")] = False,
     config: ConfigFile = None,
 ) -> None:
-    """Open a Python shell in the sandbox: names live on from line to line, tools can be imported, Tab completes.
+    """Open a Python shell in the sandbox: variables are kept between lines, tools can be imported, Tab completes.
 
-    Reads programs and commands from a pipe as well, up to the first that fails. Example: `echo '6 * 7' | gristmill shell`
+    Also reads programs and commands from a pipe, and stops at the first that fails. Example: `echo '6 * 7' | gristmill shell`
     """
-    from gristmill.config.tree import load_config
-    from gristmill.serve.cli.terminal.shell_completion import Names, completions
-    from gristmill.serve.cli.terminal.shell_input import piped, typed, use_terminal
-    from gristmill.serve.cli.terminal.shell_session import conversation
-
     settings = load_config(config, sandbox={"warm": 0})
-    with conversation(settings, session) as open_:
-        names = Names()
-        room = _Room(open_, names, json=json)
+    with open_shell_session(settings, session) as opened:
+        names = CompletionNames()
+        commands = _ShellCommands(opened, names, json=json)
         if not sys.stdin.isatty():
-            raise typer.Exit(_through(room, piped(sys.stdin.read())))
-        open_.list_meanwhile()
+            raise typer.Exit(_run_piped(commands, split_piped_text(sys.stdin.read())))
+        opened.start_listing()
 
         def complete(line: str, word: str) -> list[str]:
-            names.modules = open_.ask(lambda runtime: runtime.modules())
-            return completions(line, word, names)
+            names.modules = opened.ask(lambda runtime: runtime.modules())
+            return complete_word(line, word, names)
 
-        save = use_terminal(settings.state_dir / "shell_history", complete)
-        typer.echo(f"Python in the sandbox ({open_.runtime.isolation}); :help tells more", err=True)
+        save = set_up_terminal(settings.state_dir / "shell_history", complete)
+        typer.echo(f"Python in the sandbox ({opened.runtime.isolation}); type :help for help", err=True)
         try:
-            for text in typed():
-                if room.take(text) is None:
+            for text in read_typed_lines():
+                if commands.run_text(text) is None:
                     break
         finally:
             save()
 
 
-def _through(room: "_Room", texts: Any) -> int:
-    """Everything from a pipe, until something fails or says goodbye; the exit code."""
+def _run_piped(commands: "_ShellCommands", texts: Any) -> int:
+    """Runs everything from a pipe until something fails or `:quit`; returns the exit code."""
     for text in texts:
-        code = room.take(text)
+        code = commands.run_text(text)
         if code is None:
             return 0
         if code:
@@ -67,110 +70,83 @@ def _through(room: "_Room", texts: Any) -> int:
     return 0
 
 
-class _Room:
-    """What one line of input does."""
+class _ShellCommands:
+    """Runs commands and code of the shell, and prints their results."""
 
-    def __init__(self, open_: "Conversation", names: "Names", *, json: bool) -> None:
-        self._open, self._names, self._json = open_, names, json
+    def __init__(self, opened: ShellSession, names: CompletionNames, *, json: bool) -> None:
+        self._session, self._names, self._json = opened, names, json
         self._is_used = False
 
-    def take(self, text: str) -> int | None:
-        """Do it; the exit code of its outcome, or nothing when it was a goodbye."""
-        from gristmill.errors import Error
-        from gristmill.serve.cli.terminal.safe_output import harmless, stderr
-        from gristmill.serve.problem_codes import exit_code
-
+    def run_text(self, text: str) -> int | None:
+        """Runs one command or statement; returns its exit code, or None for `:quit`."""
         try:
-            return self._command(text) if text.startswith(":") else self._run(text)
+            return self._run_command(text) if text.startswith(":") else self._run_code(text)
         except Error as error:
-            stderr().print(f"[red]error[/] {harmless(error.message)}")
-            return exit_code(error)
+            print_error(error.message)
+            return find_exit_code(error)
 
-    def _command(self, text: str) -> int | None:
-        from gristmill.serve.cli.terminal.safe_output import harmless, stderr, stdout
-
+    def _run_command(self, text: str) -> int | None:
         verb, _, rest = text.partition(" ")
         if verb in (":quit", ":q", ":exit"):
             return None
         if verb == ":help":
-            stdout().print(HELP, markup=False)
+            stdout().print(HELP)
         elif verb == ":servers":
-            self._servers()
+            self._print_servers()
         elif verb == ":search" and rest.strip():
-            found = self._open.ask(lambda runtime: runtime.search(rest.strip(), limit=5))
-            stdout().print(harmless(found.text) or "nothing fits", markup=False)
+            found = self._session.ask(lambda runtime: runtime.search(rest.strip(), limit=5))
+            stdout().print(neutralize_text(found.text) or "no tool fits")
         elif verb == ":tools":
-            modules = self._open.ask(lambda runtime: runtime.modules())
+            modules = self._session.ask(lambda runtime: runtime.modules())
             names = modules.get(rest.strip(), tuple(f"servers.{name}" for name in modules))
-            stdout().print(harmless("\n".join(names)) or "no tools are known", markup=False)
+            stdout().print(neutralize_text("\n".join(names)) or "no tools are known")
         else:
-            stderr().print(f"there is no {harmless(text[:60])!r}; :help tells what there is", markup=False)
+            stderr().print(f"unknown command {neutralize_text(text[:60])!r}; type :help for a list")
             return 2
         return 0
 
-    def _servers(self) -> None:
-        from gristmill.serve.cli.terminal.safe_output import stdout
-        from gristmill.serve.cli.verbs.use.tools import table_of_servers
-
-        async def look(runtime: Any) -> Any:
+    def _print_servers(self) -> None:
+        async def list_servers(runtime: Any) -> Any:
             await runtime.settled(10)
             return await runtime.servers()
 
-        rows = self._open.ask(look)
-        stdout().print(table_of_servers(rows) if rows else "no servers are configured")
+        rows = self._session.ask(list_servers)
+        stdout().print(make_server_table(rows) if rows else "no servers are configured")
 
-    def _run(self, code: str) -> int:
-        from gristmill.events import Event, OutputWritten
-        from gristmill.serve.cli.terminal.safe_output import harmless, stderr
-        from gristmill.serve.cli.terminal.shell_session import Interrupted
-        from gristmill.serve.problem_codes import STATUS_EXIT_CODES
-
+    def _run_code(self, code: str) -> int:
         def show(event: Event) -> None:
             if isinstance(event, OutputWritten) and not self._json:
-                sys.stdout.write(harmless(event.text))
+                sys.stdout.write(neutralize_text(event.text))
                 sys.stdout.flush()
 
         try:
-            outcome = self._open.run(code, show, _decide if sys.stdin.isatty() and not self._json else None)
-        except Interrupted:
+            outcome = self._session.run(code, show, _ask_approval if sys.stdin.isatty() and not self._json else None)
+        except ShellInterrupted:
             stderr().print("interrupted", style="yellow")
             return 130
         if outcome.success:
             self._names.learn(code)
-        self._tell(outcome)
+        self._print_outcome(outcome)
         return STATUS_EXIT_CODES.get(outcome.status, 1)
 
-    def _tell(self, outcome: "Outcome") -> None:
-        from json import dumps
-        from pprint import pformat
-
-        from gristmill.serve.cli.terminal.safe_output import harmless, outcome_fields, stderr, stdout
-
+    def _print_outcome(self, outcome: Outcome) -> None:
         if self._json:
-            sys.stdout.write(dumps(outcome_fields(outcome), default=str) + "\n")
+            sys.stdout.write(dumps(outcome_to_json(outcome), default=str) + "\n")
             return
         if outcome.output and not outcome.output.endswith("\n"):
             sys.stdout.write("\n")
         if outcome.result is not None:
-            stdout().print(harmless(pformat(outcome.result, width=100, sort_dicts=False)), markup=False)
+            stdout().print(neutralize_text(pformat(outcome.result, width=100, sort_dicts=False)))
         if outcome.error:
-            stderr().print(harmless(outcome.error), markup=False, style="red")
+            stderr().print(neutralize_text(outcome.error), style="red")
         if outcome.status == "awaiting_approval":
-            stderr().print("not run to its end: calls in it need approval", style="yellow")
+            stderr().print("stopped: some calls need approval", style="yellow")
         if outcome.state == "fresh" and self._is_used:
-            stderr().print("the interpreter has ended: names from before are gone, files are still there", style="yellow")
+            stderr().print("the interpreter was restarted: variables are gone, files are still there", style="yellow")
             self._names.bound.clear()
         self._is_used = outcome.status != "refused" or self._is_used
 
 
-def _decide(plan: "Plan") -> "Verdict":
-    from gristmill.serve.cli.terminal.safe_output import harmless, stderr
-    from gristmill.serve.cli.terminal.shell_session import plan_lines
-
-    stderr().print("this needs your approval:", style="yellow")
-    for line in plan_lines(plan):
-        stderr().print(f"  {harmless(line)}", markup=False)
-    try:
-        return "all" if typer.confirm("Do it?", default=False, err=True) else "none"
-    except typer.Abort:
-        raise KeyboardInterrupt from None
+def _ask_approval(plan: Plan) -> PlanVerdict:
+    stderr().print("these calls need your approval:", style="yellow")
+    return ask_at_terminal(stderr(), plan)

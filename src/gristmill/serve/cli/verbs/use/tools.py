@@ -1,24 +1,25 @@
-"""``gristmill tools``: the servers and how they are, the tools of one, what changed; ``gristmill tools accept``."""
+"""``gristmill tools``: shows servers, their tools and changed definitions; ``gristmill tools accept`` accepts changes."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import typer
+from msgspec import to_builtins
+from rich.table import Table
 from typer.core import TyperGroup
 
-from gristmill.serve.cli.ask_discovery import WAIT, Wait, ask
-from gristmill.serve.cli.verbs.use.run import ConfigFile
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from gristmill.runtime.tools.discovery import ServerRow
+from gristmill.runtime.tools.discovery import Discovery, ServerRow
+from gristmill.runtime.values.search_values import take_first_sentence
+from gristmill.serve.cli.ask_discovery import ask_discovery
+from gristmill.serve.cli.terminal.safe_output import neutralize_text, print_json, print_server_output, stderr, stdout, style_parts
+from gristmill.serve.cli.verb_options import WAIT_SECONDS, ConfigFile, WaitOption
 
 
 class _ServerOrVerb(TyperGroup):
-    """``tools crm`` shows a server, ``tools accept`` is a verb: whatever is no verb is a server."""
+    """The ``tools`` group: a word that is no verb of it is a server's name (``tools crm`` against ``tools accept``)."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put a word that is no verb where the option for it is."""
+        """Inserts ``--server`` before the first word that is no verb."""
         for place, word in enumerate(args):
             takes_value = place > 0 and args[place - 1] in ("--wait", "--config", "-c", "--server")
             if not word.startswith("-") and not takes_value:
@@ -34,55 +35,55 @@ app = typer.Typer(cls=_ServerOrVerb, invoke_without_command=True, no_args_is_hel
 @app.callback()
 def tools(
     ctx: typer.Context,
-    server: Annotated[str | None, typer.Option(help="Show the tools of this server; the option's name may be left out.")] = None,
-    changed: Annotated[bool, typer.Option("--changed", help="Show the definitions that are not as accepted, and how.")] = False,
-    wait: Wait = WAIT,
+    server: Annotated[
+        str | None, typer.Option(help="Show the tools of this server; `gristmill tools NAME` does the same.")
+    ] = None,
+    changed: Annotated[
+        bool, typer.Option("--changed", help="Show the tool definitions that changed since they were accepted.")
+    ] = False,
+    wait: WaitOption = WAIT_SECONDS,
     json: Annotated[bool, typer.Option("--json", help="Print the rows as JSON.")] = False,
     config: ConfigFile = None,
 ) -> None:
-    """Show every server with its state, its tools and what they would cost in a model's context, or the tools of one.
+    """Show every server with its state and the tokens that its tools would cost a model, or the tools of one server.
 
-    Every server is connected to, so what is shown is how it is now. Example: `gristmill tools`, `gristmill tools time`
+    Connects to every server, so that the state is current. Example: `gristmill tools`, `gristmill tools time`
     """
     if ctx.invoked_subcommand is not None:
         return
     if changed:
-        _changed(server, config, wait, json=json)
+        _print_changes(server, config, wait, json=json)
     elif server is None:
-        _servers(config, wait, json=json)
+        _print_servers(config, wait, json=json)
     else:
-        _tools(server, config, wait, json=json)
+        _print_tools(server, config, wait, json=json)
 
 
 @app.command("accept")
 def accept(
     what: Annotated[str | None, typer.Argument(help="A server, or one tool of it.", metavar="SERVER[.TOOL]")] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Accept every definition that has changed.")] = False,
-    wait: Wait = WAIT,
+    everything: Annotated[bool, typer.Option("--all", help="Accept all changed definitions.")] = False,
+    wait: WaitOption = WAIT_SECONDS,
     json: Annotated[bool, typer.Option("--json", help="Print the accepted keys as JSON.")] = False,
     config: ConfigFile = None,
 ) -> None:
-    """Accept changed definitions as they are now; look at them first with `gristmill tools --changed`.
+    """Accept changed tool definitions. Look at them first with `gristmill tools --changed`.
 
     Example: `gristmill tools accept crm.get_customer`
     """
-    from gristmill.serve.cli.terminal.safe_output import harmless, print_json, stdout
-
     if (what is None) is not everything:
-        raise typer.BadParameter("name a server or a tool, or say --all")
+        raise typer.BadParameter("give a server, a tool, or --all")
     server, _, tool = (what or "").partition(".")
     named: dict[str, Any] = {} if everything else {"tool": what} if tool else {"server": server}
-    accepted = ask(config, lambda discovery: discovery.accept(**named), wait=wait, again=True)
+    accepted = ask_discovery(config, lambda discovery: discovery.accept(**named), wait=wait, again=True)
     if json:
         print_json({"accepted": list(accepted)})
     else:
-        stdout().print("\n".join(harmless(f"accepted {key}") for key in accepted) or "nothing has changed", markup=False)
+        stdout().print("\n".join(neutralize_text(f"accepted {key}") for key in accepted) or "nothing has changed")
 
 
-def _changed(server: str | None, config: Any, wait: float, *, json: bool) -> None:
-    from gristmill.serve.cli.terminal.safe_output import harmless, print_json, stdout
-
-    found = ask(config, lambda discovery: discovery.changes(), wait=wait, again=True)
+def _print_changes(server: str | None, config: Any, wait: float, *, json: bool) -> None:
+    found = ask_discovery(config, lambda discovery: discovery.changes(), wait=wait, again=True)
     found = [change for change in found if server is None or change.key.startswith(f"{server}.")]
     if json:
         print_json([
@@ -91,69 +92,52 @@ def _changed(server: str | None, config: Any, wait: float, *, json: bool) -> Non
             for each in found
         ])  # fmt: skip
     else:
-        stdout().print("\n\n".join(harmless(str(change)) for change in found) or "nothing has changed", markup=False)
+        stdout().print("\n\n".join(neutralize_text(str(change)) for change in found) or "nothing has changed")
 
 
-def _servers(config: Any, wait: float, *, json: bool) -> None:
-    from dataclasses import asdict
-
-    from gristmill.serve.cli.terminal.safe_output import print_json, stdout
-
-    rows = ask(config, lambda discovery: discovery.servers(), wait=wait, again=True)
+def _print_servers(config: Any, wait: float, *, json: bool) -> None:
+    rows = ask_discovery(config, lambda discovery: discovery.servers(), wait=wait, again=True)
     if json:
-        print_json([asdict(row) for row in rows])
+        print_json([to_builtins(row) for row in rows])
         return
     if rows:
-        stdout().print(table_of_servers(rows))
+        stdout().print(make_server_table(rows))
 
 
-def table_of_servers(rows: "Sequence[ServerRow]") -> Any:
-    """The servers and how they are, to be printed."""
-    from rich.table import Table
-
-    from gristmill.serve.cli.terminal.safe_output import harmless
-
+def make_server_table(rows: Sequence[ServerRow]) -> Any:
+    """Makes a table of the servers and their states."""
     table = Table("server", "kind", "state", "tools", "tokens", "notes", "last error", box=None, pad_edge=False)
     for row in rows:
         colour = {"ready": "green", "failed": "red"}.get(row.state, "yellow")
         notes = [f"{count} {word}" for count, word in ((row.changed, "changed"), (row.flagged, "flagged")) if count]
         notes = ["confined", *notes] if row.confined else notes
-        cells = row.name, row.kind, f"[{colour}]{row.state}[/]", f"{row.tools:,}", f"{row.tokens:,}"
-        table.add_row(*cells, ", ".join(notes), _plain(harmless(row.error or "")))
+        cells = row.name, row.kind, style_parts((row.state, colour)), f"{row.tools:,}", f"{row.tokens:,}"
+        table.add_row(*cells, ", ".join(notes), neutralize_text(row.error or ""))
     return table
 
 
-def _tools(server: str, config: Any, wait: float, *, json: bool) -> None:
-    from rich.table import Table
-
-    from gristmill.catalog.search.render_hits import one_line
-    from gristmill.runtime.tools.discovery import Discovery
-    from gristmill.serve.cli.terminal.safe_output import harmless, print_json, stdout
-
-    async def listed(discovery: Discovery) -> tuple[Any, dict[str, list[str]]]:
+def _print_tools(server: str, config: Any, wait: float, *, json: bool) -> None:
+    async def load_tools(discovery: Discovery) -> tuple[Any, dict[str, list[str]], str | None, tuple[str, ...]]:
         notes: dict[str, list[str]] = {}
         for finding in await discovery.findings():
             notes.setdefault(finding.key, []).append(finding.rule)
         for change in await discovery.changes():
             notes.setdefault(change.key, []).append("changed")
-        return discovery.list_tools(server), notes
+        error = next((row.error for row in await discovery.servers() if row.name == server and row.state == "failed"), None)
+        return discovery.list_tools(server), notes, error, discovery.last_output(server) if error else ()
 
-    found, notes = ask(config, listed, wait=wait)
+    found, notes, error, output = ask_discovery(config, load_tools, wait=wait)
     if json:
         print_json([
             {"key": tool.key, "title": tool.title, "description": tool.description, "notes": sorted(set(notes.get(tool.key, ())))}
             for tool in found
         ])  # fmt: skip
         return
+    if error:
+        stderr().print(style_parts((server, "bold"), f": {error}"))
+        print_server_output(stderr(), output)
     table = Table("tool", "what it does", "notes", box=None, pad_edge=False)
     for tool in found:
         marks = ", ".join(sorted(set(notes.get(tool.key, ()))))
-        table.add_row(_plain(harmless(tool.key)), _plain(one_line(tool.description, 100)), marks)
+        table.add_row(neutralize_text(tool.key), neutralize_text(take_first_sentence(tool.description, 100)), marks)
     stdout().print(table)
-
-
-def _plain(text: str) -> str:
-    """Text of a stranger is no markup."""
-    from rich.markup import escape
-
-    return escape(text)

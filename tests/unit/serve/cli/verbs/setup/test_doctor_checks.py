@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gristmill.config.tree import Config, StoreConfig
-from gristmill.serve.cli.verbs.setup.doctor_checks import look_at_config, look_at_state, remedy
+from gristmill.serve.cli.verbs.setup.doctor_checks import check_config, check_state, suggest_fix
 
 
 @pytest.mark.parametrize(
@@ -21,16 +21,16 @@ from gristmill.serve.cli.verbs.setup.doctor_checks import look_at_config, look_a
     ],
 )
 def test_every_error_comes_with_something_to_do(error: str | None, words: str) -> None:
-    assert words in remedy(error, 30)
+    assert words in suggest_fix(error, 30)
 
 
 def test_a_configuration_that_cannot_be_used_is_a_finding(tmp_path: Path) -> None:
     (tmp_path / "gristmill.toml").write_text("[sandbx]\n")
-    finding, settings = look_at_config(tmp_path / "gristmill.toml")
+    finding, settings = check_config(tmp_path / "gristmill.toml")
     assert (finding.ok, settings, "did you mean sandbox" in finding.seen) == (False, None, True)
 
 
 def test_a_state_folder_that_cannot_be_made_is_a_finding(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    finding = look_at_state(Config(store=StoreConfig(path=tmp_path / "file" / "state")))
+    finding = check_state(Config(store=StoreConfig(path=tmp_path / "file" / "state")))
     assert (finding.ok, "[store]" in (finding.fix or "")) == (False, True)

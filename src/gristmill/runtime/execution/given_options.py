@@ -1,0 +1,57 @@
+"""Checks the options of an execution before anything runs: a mistake must not be found when the code has already run."""
+
+from typing import Any, get_args
+
+from gristmill.errors import ConfigError
+from gristmill.model import Budget, Limits, Strategy
+
+MOST_TOKENS = 1_000_000
+
+
+def choose_budget(given: Budget | int | None) -> Budget | None:
+    """Returns the budget; a plain number limits the result, as in the HTTP API.
+
+    Raises:
+        ConfigError: it is neither, or a number in it is not between 0 and a million.
+    """
+    if given is None:
+        return None
+    budget = Budget(result_tokens=given) if isinstance(given, int) else given
+    # Any: a caller without a type checker may pass anything.
+    numbers: tuple[Any, ...] = (getattr(budget, "output_tokens", None), getattr(budget, "result_tokens", None))
+    if not all(_is_number(number) and 0 <= number <= MOST_TOKENS for number in numbers):
+        raise ConfigError(
+            f"budget is {given!r}: give a number of tokens for the result, or Budget(output_tokens=..., result_tokens=...),"
+            f" each from 0 to {MOST_TOKENS:,}"
+        )
+    return budget
+
+
+def check_options(**texts: Any) -> None:
+    """Checks options that are texts, and ``strategy``.
+
+    Raises:
+        ConfigError: one is no text, or there is no such strategy.
+    """
+    for name, value in texts.items():
+        if value is not None and not isinstance(value, str):
+            raise ConfigError(f"{name} must be a text, not {type(value).__name__}")
+    strategy = texts.get("strategy")
+    if strategy is not None and strategy not in get_args(Strategy):
+        raise ConfigError(f"there is no strategy {strategy[:60]!r}; there are {', '.join(get_args(Strategy))}")
+
+
+def check_limits(limits: Limits) -> None:
+    """Checks that every limit is a number.
+
+    Raises:
+        ConfigError: one is not, or is negative.
+    """
+    for name in Limits.__struct_fields__:
+        value: Any = getattr(limits, name)
+        if not _is_number(value, float) or not value >= 0:
+            raise ConfigError(f"the limit {name} is {str(value)[:60]!r}: give a number that is not negative")
+
+
+def _is_number(value: Any, *more: type) -> bool:
+    return isinstance(value, (int, *more)) and not isinstance(value, bool)

@@ -1,0 +1,5 @@
+"""Offers the record of a session."""
+
+from gristmill.session.session_register import SessionRecord
+
+__all__ = ["SessionRecord"]

@@ -1,0 +1,68 @@
+"""Builds the report of a run that has ended, from what the host measured and, with lower rank, from what the guest reports."""
+
+from msgspec import Struct
+
+from gristmill.events import OutputWritten
+from gristmill.model import Isolation, Report, State, Usage
+from gristmill.sandbox.linux import process_tree as tree
+from gristmill.sandbox.linux.cgroups import ControlGroup
+from gristmill.sandbox.pool.template_process import ChildExit
+from gristmill.sandbox.run import frames as bridge
+from gristmill.sandbox.run.captured_output import CapturedOutput
+from gristmill.sandbox.run.jail_run import JailRun
+from gristmill.sandbox.run.verdict import RunEnding, judge_ending
+
+
+class JailHandles(Struct, frozen=True, kw_only=True):
+    """The kernel objects of a child: its socket, its output pipe, its process and its control group."""
+
+    link: bridge.GuestLink
+    output: CapturedOutput
+    pidfd: int
+    pid: int
+    group: ControlGroup | None
+
+
+class JailFindings(Struct, frozen=True, kw_only=True):
+    """What the host knows about the jail of a run that has ended; ``exit`` is None while the child lives."""
+
+    isolation: Isolation
+    state: State
+    base_bytes: int
+    seconds: float
+    exit: ChildExit | None
+    out_of_memory: bool
+
+
+def build_report(run: JailRun, ending: RunEnding, handles: JailHandles, found: JailFindings) -> Report:
+    """Builds the report; the output that is still in the pipe is emitted first."""
+    text, _ = handles.output.read()
+    if text:
+        run.emit(OutputWritten(execution=run.job.execution, text=text))
+    output, truncated = handles.output.text()
+    verdict = judge_ending(ending, run.job.limits, out_of_memory=found.out_of_memory)
+    return Report(
+        status=verdict.status,
+        output=output,
+        truncated=truncated,
+        result=ending.done.result if ending.done and verdict.status == "ok" else None,
+        error=verdict.error,
+        error_type=verdict.error_type,
+        limit=verdict.limit,
+        usage=Usage(
+            seconds=found.seconds,
+            memory_mb=_measure_peak_mb(handles, found),
+            calls=run.calls.count,
+            call_bytes=run.calls.bytes,
+        ),
+        tools_called=tuple(run.calls.tools),
+        isolation=found.isolation,
+        state=found.state,
+    )
+
+
+def _measure_peak_mb(handles: JailHandles, found: JailFindings) -> float:
+    peak = handles.group.peak_bytes() if handles.group else None
+    if peak is None:
+        peak = (found.exit.rss_bytes if found.exit else tree.read_peak_bytes(handles.pid)) - found.base_bytes
+    return round(max(0, peak) / (1 << 20), 2)
