@@ -9,6 +9,7 @@ import pytest
 from gristmill.config.sections.records_section import RecordsConfig
 from gristmill.config.tree import Config, StoreConfig
 from gristmill.errors import Conflict
+from gristmill.guard.policy.approvals import Approvals
 from gristmill.ledger.prometheus_metrics import Metrics
 from gristmill.model import Identity, PlannedCall
 from gristmill.runtime.open.open_durable import open_durable_stores
@@ -162,6 +163,29 @@ async def test_retention_deletes_no_plans_or_runs_while_the_clock_is_in_doubt(tm
             await durable.session_stores.prune()
         machine.wall -= 400 * DAY
         assert [each.root for each in await durable.approvals.list()] == ["e"]
+
+
+@pytest.mark.requirement("T136")
+async def test_a_clock_that_jumps_while_retention_runs_deletes_nothing(tmp_path: Path) -> None:
+    machine, config = Machine(), Config(store=StoreConfig(path=tmp_path))
+    async with open_durable_stores(config) as durable:
+        approvals, guard = Approvals(durable.store, lambda: machine.wall), await begun(durable.store, machine)
+        call = PlannedCall(number=1, tool="files.write", arguments={}, rule="default", hash="h")
+        await approvals.submit_plan([call], root="e", execution="e", session=None, identity=ANN, seconds=600)
+
+        def read_clock_before_it_jumps() -> float:
+            before = machine.wall
+            machine.wall += 400 * DAY
+            return before
+
+        chores = DailyRetention(
+            store=durable.store, journal=durable.journal, outcomes=durable.outcomes, approvals=approvals, audit=durable.audit,
+            rules=RecordsConfig(), clock=read_clock_before_it_jumps,
+        )  # fmt: skip
+        await durable.store.write(("DELETE FROM chores", ()))
+        assert await chores.run_if_due()
+        assert guard.problem is not None
+        assert len(await approvals.list(pending_only=False)) == 1
 
 
 def test_the_metric_says_whether_the_clock_is_trusted() -> None:

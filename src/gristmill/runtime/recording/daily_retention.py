@@ -73,11 +73,11 @@ class DailyRetention(Struct, frozen=True, kw_only=True):
 
     async def run_if_due(self) -> bool:
         """Deletes what is due unless another process did so within a day; returns whether this process did it."""
+        now, rules = self.clock(), self.rules  # read once, before it is checked: the clock may jump at any time
         if self.guard is not None and self.guard.problem is not None:
             return False
-        if await self._was_done_today() or not await self.store.change(self._claim_today):
+        if await self._was_done_today(now) or not await self.store.change(lambda step: self._claim_today(step, now)):
             return False
-        now, rules = self.clock(), self.rules
         if rules.journal_days:
             before = now - rules.journal_days * DAY
             await self.journal.prune(before)
@@ -98,21 +98,20 @@ class DailyRetention(Struct, frozen=True, kw_only=True):
         if oldest is not None and float(oldest) < before:
             await self.audit.prune(before)
 
-    async def _was_done_today(self) -> bool:
+    async def _was_done_today(self, now: float) -> bool:
         rows = await self.store.read("SELECT at FROM chores WHERE name = ?", CHORE_NAME)
-        return bool(rows) and self._is_within_a_day(float(rows[0][0] or 0))
+        return bool(rows) and _is_within_a_day(float(rows[0][0] or 0), now)
 
-    def _claim_today(self, transaction: Transaction) -> bool:
+    def _claim_today(self, transaction: Transaction, now: float) -> bool:
         rows = transaction.run("SELECT at FROM chores WHERE name = ?", CHORE_NAME)
-        if rows and self._is_within_a_day(float(rows[0][0] or 0)):
+        if rows and _is_within_a_day(float(rows[0][0] or 0), now):
             return False
         transaction.run(
-            "INSERT INTO chores (name, at) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET at = excluded.at",
-            CHORE_NAME,
-            self.clock(),
+            "INSERT INTO chores (name, at) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET at = excluded.at", CHORE_NAME, now
         )
         return True
 
-    def _is_within_a_day(self, at: float) -> bool:
-        # A time in the future comes from a clock that has since been set back: it must not delay retention for years.
-        return abs(self.clock() - at) < DAY
+
+def _is_within_a_day(at: float, now: float) -> bool:
+    # A time in the future comes from a clock that has since been set back: it must not delay retention for years.
+    return abs(now - at) < DAY
