@@ -33,7 +33,7 @@ MUTATIONS = {
     "a verb examines the sandbox itself": ("serve/cli/verbs/setup", "gristmill.sandbox.selfcheck", {DOORS}),
     "the public names reach into a room": ("__init__.py", "gristmill.sandbox.base", {DOORS}),
     "runs imports a room": ("runs", "gristmill.ledger.metrics", {DOORS}),
-    "testing imports a door": ("testing.py", "gristmill.serve.mcp", {LAYERS}),
+    "testing imports a door": ("testing", "gristmill.serve.mcp", {LAYERS}),
     "session imports upstream": ("session", "gristmill.upstream.base", {LAYERS, DOORS}),
     "a room imports the hall": ("ledger", "gristmill.runtime.rooms", {LAYERS}),
     "runs imports a door": ("runs", "gristmill.serve.http", {LAYERS}),
