@@ -46,6 +46,14 @@ class CodeChecks:
             raise refused
         return tuple(map(str, problems))
 
+    def list_packages(self) -> list[str]:
+        """Returns the names of the packages that code can import, beside Python's own modules."""
+        try:
+            names = os.listdir(self._site) if self._site is not None else []
+        except OSError:
+            names = []
+        return sorted(name.partition("-")[0] for name in names if name.endswith(".dist-info"))
+
     def _get_known_tools(self, space: str | None) -> KnownTools:
         catalog = self._library.catalog
         ready = frozenset(status.name for status in self._upstreams.status if status.state == "ready")

@@ -71,7 +71,7 @@ async def execute(
         except Refused as refusal:
             report = Report(status="refused", error=refusal.message, error_type=refusal.code, isolation=rooms.pool.isolation)
         shown = await rooms.presenter(run, report)
-        outcome = _build_outcome(run, shown, plan, (*describe_repair(repaired), *advice))
+        outcome = _build_outcome(run, shown, plan, (*describe_repair(repaired, rooms.check_code.list_packages), *advice))
         return await record.finish(run, replace_outcome(outcome, repaired=repaired) if repaired else outcome)
 
 

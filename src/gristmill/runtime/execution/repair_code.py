@@ -3,10 +3,13 @@
 A program that parses pays for none of this: only the first character is looked at before it runs.
 """
 
+from collections.abc import Callable, Sequence
+
 from msgspec.structs import replace
 
+from gristmill.guard.program.program_problems import join_names
 from gristmill.guard.program.repair.javascript import explain_javascript, looks_like_javascript
-from gristmill.guard.program.repair.repair_program import RepairedProgram, repair_program, unwrap_program
+from gristmill.guard.program.repair.repair_program import SHELL_STEP, RepairedProgram, repair_program, unwrap_program
 from gristmill.model import Report
 from gristmill.runtime.execution.execution_state import ExecutionState
 
@@ -32,9 +35,16 @@ def explain_code(run: ExecutionState, report: Report) -> tuple[str, ...]:
     return ()
 
 
-def describe_repair(steps: tuple[str, ...]) -> tuple[str, ...]:
-    """Returns the advice about a repair, in one sentence."""
-    return (f"the program was repaired before it ran: {'; '.join(steps)}",) if steps else ()
+def describe_repair(steps: tuple[str, ...], list_packages: Callable[[], Sequence[str]]) -> tuple[str, ...]:
+    """Returns the advice about a repair, in one sentence; it names the packages there are where code tried to install some."""
+    if not steps:
+        return ()
+    there = ""
+    if SHELL_STEP in steps:
+        names = list_packages()
+        there = f"; there are {join_names(names)}, and" if names else "; there are only"
+        there += " Python's own modules"
+    return (f"the program was repaired before it ran: {'; '.join(steps)}{there}",)
 
 
 def _use_repaired(run: ExecutionState, repaired: RepairedProgram | None) -> tuple[str, ...]:

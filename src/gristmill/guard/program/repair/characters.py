@@ -1,6 +1,7 @@
 # ruff: noqa: RUF001 - the characters that look like others are what this file is about
 """Replaces characters that look like Python's own and are not: quotes of typesetters, wide punctuation, invisible characters."""
 
+import html
 import re
 import unicodedata
 
@@ -27,6 +28,12 @@ def remove_invisible(text: str) -> str | None:
 def narrow_punctuation(text: str) -> str | None:
     """Returns the text with Python's own brackets and operators instead of wide or typographic ones; strings stay as they are."""
     changed = replace_outside_strings(text, lambda part: part.translate({**_WIDE, **_OPERATORS}))
+    return changed if changed != text else None
+
+
+def decode_entities(text: str) -> str | None:
+    """Returns the text with ``<`` for ``&lt;`` and the like; strings stay as they are."""
+    changed = replace_outside_strings(text, html.unescape) if "&" in text and ";" in text else text
     return changed if changed != text else None
 
 

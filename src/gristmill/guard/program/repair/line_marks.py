@@ -5,12 +5,19 @@ import textwrap
 from collections.abc import Iterator
 from itertools import pairwise
 
-_PROMPT = re.compile(r"[ \t]*(?:>>>|\.\.\.)(?: |$)")
+_PROMPT = re.compile(r"[ \t]*(?:>>>[ ]?|\.\.\.(?: |$))")
 _CELL = re.compile(r"[ \t]*(In|Out)[ \t]*\[[ \t\d]*\]:[ \t]?")
 _CELL_MORE = re.compile(r"[ \t]*\.\.\.+:[ \t]?")
 _NUMBERED = re.compile(r"[ \t]*(\d{1,5})(?:[ \t]*[:|)→.][ ]?|\t|[ ])(.*)")
-_SHELL = re.compile(r"[ \t]*(?:[%!]{1,2}[ \t]*[A-Za-z]|(?:\$[ \t]+)?(?:pip3?|conda|apt|npm|python3? -m pip)[ \t]+install\b)")
-_SIGNATURE = re.compile(r"[ \t]*(?:async[ \t]+)?(?:def[ \t]+)?[\w.]+\([^\n]*\)[ \t]*->[ \t]*[\w\[\]., |'\"]+;?[ \t]*(?:#[^\n]*)?")
+_SHELL = re.compile(
+    r"[ \t]*(?:[%!]{1,2}[ \t]*[A-Za-z]"
+    r"|(?:\$[ \t]+)?(?:uv[ \t]+)?(?:pip3?|conda|apt|apt-get|npm|brew|python3? -m pip)[ \t]+(?:install|add)\b"
+    r"|\?+[\w.]+[ \t]*$|[\w.]+\?+[ \t]*$)"
+)
+_SIGNATURE = re.compile(
+    r"[ \t]*(?:[-*][ \t]+)?`?(?:async[ \t]+)?(?:def[ \t]+)?[\w.]+\([^\n]*\)[ \t]*->[ \t]*[\w\[\]., |'\"]+`?;?[ \t]*(?:#[^\n]*)?"
+)
+_BARE_DEFINITION = re.compile(r"[ \t]*(?:async[ \t]+)?def[ \t]+\w+\([^\n]*\)[^\n]*:[ \t]*(?:\.\.\.)?[ \t]*")
 
 
 def drop_prompts(text: str) -> str | None:
@@ -58,8 +65,23 @@ def drop_shell_lines(text: str) -> str | None:
 def drop_signatures(text: str) -> str | None:
     """Returns the text without lines of a search answer, such as ``get_booking(user_id: int) -> Booking``."""
     lines = text.splitlines()
-    kept = [line for line in lines if not _SIGNATURE.fullmatch(line)]
-    return "\n".join(kept) if len(kept) < len(lines) else None
+    kept: list[str] = []
+    after = ""
+    for line in reversed(lines):
+        if not _is_signature(line, after):
+            kept.append(line)
+        after = line if line.strip() else after
+    return "\n".join(reversed(kept)) if len(kept) < len(lines) else None
+
+
+def _is_signature(line: str, after: str) -> bool:
+    """Returns whether a line is only a signature; one that ends with a colon has no body on the line ``after`` it."""
+    if _SIGNATURE.fullmatch(line):
+        return True
+    if not after:
+        return False
+    indent = len(line) - len(line.lstrip())
+    return _BARE_DEFINITION.fullmatch(line) is not None and len(after) - len(after.lstrip()) <= indent
 
 
 def remove_indent(text: str) -> str | None:

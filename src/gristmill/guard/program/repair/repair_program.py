@@ -6,7 +6,12 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 
 from gristmill.guard.program.check_program import parse_program
-from gristmill.guard.program.repair.characters import narrow_punctuation, remove_invisible, straighten_quotes
+from gristmill.guard.program.repair.characters import (
+    decode_entities,
+    narrow_punctuation,
+    remove_invisible,
+    straighten_quotes,
+)
 from gristmill.guard.program.repair.escapes import decode_everywhere, decode_outside_strings
 from gristmill.guard.program.repair.line_marks import (
     drop_line_numbers,
@@ -16,8 +21,16 @@ from gristmill.guard.program.repair.line_marks import (
     remove_indent,
 )
 from gristmill.guard.program.repair.unfinished_end import drop_unfinished_end
-from gristmill.guard.program.repair.wrappings import drop_prose, take_from_fences, take_from_json, take_from_tags
+from gristmill.guard.program.repair.wrappings import (
+    drop_language_line,
+    drop_prose,
+    is_json_object,
+    take_from_fences,
+    take_from_json,
+    take_from_tags,
+)
 
+SHELL_STEP = "lines for a notebook or a shell were removed: packages cannot be installed from code"
 MOST_CHARS = 200_000
 MOST_STEPS = 4
 MOST_ATTEMPTS = 400
@@ -34,7 +47,8 @@ _REPAIRS: tuple[tuple[str, Callable[[str], str | None]], ...] = (
     ("escapes such as \\n were decoded", decode_everywhere),
     ("typographic quotes were replaced", straighten_quotes),
     ("wide or typographic punctuation was replaced", narrow_punctuation),
-    ("lines for a notebook or a shell were removed: packages cannot be installed from code", drop_shell_lines),
+    ("entities such as &lt; were decoded", decode_entities),
+    (SHELL_STEP, drop_shell_lines),
     ("signatures copied from a search answer were removed", drop_signatures),
     ("sentences around the program were removed", drop_prose),
     ("the last statement was removed, because it was not finished", drop_unfinished_end),
@@ -52,18 +66,29 @@ class RepairedProgram(Struct, frozen=True, kw_only=True):
 def unwrap_program(code: str) -> RepairedProgram | None:
     """Returns the program inside of a text that parses as Python and would not do what it says.
 
-    Such texts are a JSON object with ``code`` in it, a JSON array of lines, and cells that begin with ``In [1]:``.
+    Such texts are a JSON object with ``code`` in it, a JSON array or string of lines, cells that begin with ``In [1]:``, and a
+    program below the word ``python``.
     """
     begin = code.lstrip()[:4]
     if begin == "In [":
         found, step = drop_prompts(code), "prompts and their output were removed"
-    elif begin[:1] in ("{", "["):
+    elif begin[:2].lower() == "py" and (below := drop_language_line(code)) is not None:
+        found, step = below, "the name of the language was removed"
+    elif (
+        begin[:1] in ("{", "[")
+        or (begin[:1] == '"' and begin[:3] != '"""' and "\\n" in code)
+        or (code.rstrip().endswith("}") and "code" in code)
+    ):
         found, step = take_from_json(code), "the program was taken out of JSON"
+        if (
+            found is not None
+            and not is_json_object(code)
+            and not _does_something(found, least=2 if begin[:1] == "[" and "{" not in code else 1)
+        ):
+            found = None  # a value that the program is meant to return
     else:
         return None
-    if found is None or (begin[:1] == "[" and not _does_something(found)):
-        return None
-    return RepairedProgram(code=found, steps=(step,))
+    return RepairedProgram(code=found, steps=(step,)) if found is not None else None
 
 
 def repair_program(code: str) -> RepairedProgram | None:
@@ -74,7 +99,11 @@ def repair_program(code: str) -> RepairedProgram | None:
         if attempt == MOST_ATTEMPTS:
             return None
         if text.strip() and _parses(text):
-            return RepairedProgram(code=text, steps=tuple(dict.fromkeys(steps)))
+            inner = unwrap_program(text)  # a fence around JSON
+            if inner is not None and not _parses(inner.code):
+                continue
+            steps = (*steps, *(inner.steps if inner else ()))
+            return RepairedProgram(code=inner.code if inner else text, steps=tuple(dict.fromkeys(steps)))
     return None
 
 
@@ -102,11 +131,11 @@ def _parses(text: str) -> bool:
     return True
 
 
-def _does_something(text: str) -> bool:
-    """Returns whether a text is a program of several statements, and not a list of words."""
+def _does_something(text: str, *, least: int) -> bool:
+    """Returns whether a text is a program of at least so many statements that calls, imports or assigns, and not only words."""
     try:
         statements = parse_program(text).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
-    is_word = [isinstance(each, ast.Expr) and isinstance(each.value, ast.Name | ast.Constant) for each in statements]
-    return len(statements) > 1 and not all(is_word)
+    is_word = [isinstance(each, ast.Expr) and isinstance(each.value, ast.Name | ast.Constant | ast.Tuple) for each in statements]
+    return len(statements) >= least and not all(is_word)

@@ -54,6 +54,13 @@ def test_a_program_is_repaired(code: str, expected: str, step: str) -> None:
 WRAPPED = {
     "an object": ('{"code": "x = 1\\nx"}', "x = 1\nx"),
     "a tool call": ('{"name": "execute_code", "arguments": {"code": "print(1)"}}', "print(1)"),
+    "a tool call whose arguments are text": ('{"name": "execute_code", "arguments": "{\\"code\\": \\"print(1)\\"}"}', "print(1)"),
+    "a list of tool calls": ('[{"name": "execute_code", "arguments": {"code": "print(1)"}}]', "print(1)"),
+    "an object with a comma too many": ('{"code": "print(1)",}', "print(1)"),
+    "an object of Python": ("{'code': 'print(1)'}", "print(1)"),
+    "a label before an object": ('Code: {"code": "print(1)"}', "print(1)"),
+    "a string of lines": ('"x = 1\\nprint(x)"', "x = 1\nprint(x)"),
+    "the name of the language": ("python\nprint(1)", "print(1)"),
     "lines of an object": ('{"code": ["x = 1", "x"]}', "x = 1\nx"),
     "an array of lines": ('["x = 1", "if x:", "    print(x)"]', "x = 1\nif x:\n    print(x)"),
     "cells": ("In [1]: x = 5\n\nIn [2]: x\nOut[2]: 5\n", "x = 5\nx"),
@@ -69,8 +76,13 @@ def test_a_wrapped_program_that_parses_is_unwrapped(code: str, expected: str) ->
 
 
 @pytest.mark.parametrize(
-    "code", ['{"total": 1}', '["a", "b"]', "[x for x in range(3)]", '{"code": 1}', "{x: 1 for x in []}", "x = 1", '["x = 1"]']
-)
+    "code",
+    [
+        '{"total": 1}', '["a", "b"]', "[x for x in range(3)]", '{"code": 1}', "{x: 1 for x in []}", "x = 1", '["x = 1"]',
+        "{'code': 'ABC', 'n': 2}", '"a line\\nand one more"', '"print(1)"', '"""text\nprint(1)"""', "python = 3\npython",
+        'table: dict = {"code": f(1)}', 'rows = {"code": "x"}', '[{"code": 1}, {"code": 2}]', '{"code": code}',
+    ],
+)  # fmt: skip
 def test_a_program_that_means_what_it_says_is_left_alone(code: str) -> None:
     assert unwrap_program(code) is None
     assert repair_program(code) is None
