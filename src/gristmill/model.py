@@ -39,6 +39,11 @@ Effect = Literal["allow", "ask", "deny"]
 Strategy = Literal["summarize", "head_tail", "sample", "schema_only", "full"]
 Isolation = Literal["namespaces", "landlock"]
 State = Literal["fresh", "kept"]
+RunNote = Literal[
+    "parsed_twice", "sent:dataclass", "sent:date", "sent:decimal", "sent:enum", "sent:numpy", "sent:path", "sent:pydantic",
+    "sent:sequence", "sent:set", "sent:table", "sent:uuid",
+]  # fmt: skip
+"""What code inside the sandbox did that its caller should know: codes, because the sandbox's own words are not trusted."""
 
 
 class Limits(Struct, frozen=True, kw_only=True):
@@ -105,6 +110,7 @@ class Report(Struct, frozen=True, kw_only=True):
     tools_called: tuple[str, ...] = ()
     isolation: Isolation = "namespaces"
     state: State = "fresh"
+    notes: tuple[RunNote, ...] = ()
 
 
 class Decision(Struct, frozen=True, kw_only=True):

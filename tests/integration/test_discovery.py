@@ -72,9 +72,9 @@ def test_what_search_shows_can_be_run(runtime: BlockingRuntime) -> None:
 @pytest.mark.requirement("T24")
 def test_wrong_arguments_do_not_leave(runtime: BlockingRuntime) -> None:
     outcome = runtime.execute(
-        "from servers import crm\nfrom mcp_client import ToolError\ntry:\n    crm.get('7')\nexcept ToolError as e:\n    r = [e.code, str(e)]\nr"
+        "from servers import crm\nfrom mcp_client import ToolError\ntry:\n    crm.get('seven')\nexcept ToolError as e:\n    r = [e.code, str(e)]\nr"
     )
-    assert outcome.result == ["refused.call", 'crm.get: number: got "7" (string), expected integer']
+    assert outcome.result == ["refused.call", 'crm.get: number: got "seven" (string), expected integer']
 
 
 def test_a_server_of_its_own_is_listed_found_and_remembered(state: Path) -> None:

@@ -23,11 +23,14 @@ import threading
 from gristmill.guest.call_bounds import check_call, explain_depth
 from gristmill.guest.lone_surrogates import describe_lone_surrogate
 from gristmill.guest.pending_call import PendingCall
-from gristmill.guest.planned_result import PlannedResult, encode_planned_result
+from gristmill.guest.planned_result import PlannedResult
+from gristmill.guest.values.argument_values import convert_argument
+from gristmill.guest.values.result_objects import decode_results
 
 _HEAD = struct.Struct("<I")
-_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=encode_planned_result).encode
+_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=convert_argument).encode
 _decode = json.JSONDecoder(strict=False).decode
+_VALUE_FRAME = '["value",'
 
 
 _SPLIT_BYTES = 1 << 15
@@ -80,7 +83,7 @@ class Channel:
         self.home = None  # the workspace, where files of results are written
         self._orders = []  # frames from the host that answer no call
         # Both can be taken twice by one thread: a signal handler of the program may call a tool at any moment.
-        self._answered = threading.Condition(threading.RLock())  # guards _pending, _reading and PendingCall.done
+        self._answered = threading.Condition(threading.RLock())  # guards _pending, _reading and PendingCall._done
         self._send_lock = threading.RLock()  # keeps frames of several threads from being mixed; guards nonce
         self._reading = False
         self._waiting = 0  # threads that wait for the one that reads
@@ -101,7 +104,7 @@ class Channel:
                 raise ToolError("the program has ended: its tools cannot be called any more", "cancelled")
             if pending is not None:
                 with self._answered:
-                    self._pending[pending.number] = pending
+                    self._pending[pending._number] = pending
             if len(frame) <= _SPLIT_BYTES:
                 self.sock.sendall(frame)
                 return
@@ -175,7 +178,9 @@ class Channel:
             end = start + 4 + _HEAD.unpack_from(buffer, start)[0]
             if len(buffer) < end:
                 break
-            yield _decode(buffer[start + 4 : end].decode("utf-8"))
+            text = buffer[start + 4 : end].decode("utf-8")
+            # Results only: what is in an order of the host, such as the context, stays as it is.
+            yield decode_results(text) if text.startswith(_VALUE_FRAME) else _decode(text)
             start = end
         del buffer[:start]
 
@@ -189,7 +194,7 @@ class Channel:
         if message[0] == "value":
             pending.settle(message[2], self._write_files(message[3]) if len(message) > 3 else None)
         elif message[0] == "planned":
-            pending.settle(PlannedResult(message[2], pending.tool), None)
+            pending.settle(PlannedResult(message[2], pending._tool), None)
         else:
             pending.settle(None, ToolError(message[3], message[2]))
 
@@ -239,14 +244,14 @@ class Channel:
     def abandon(self, pending):
         """Leaves a call behind: its answer is not waited for any more, and the host is told so."""
         with self._answered:
-            if self._pending.pop(pending.number, None) is None:
+            if self._pending.pop(pending._number, None) is None:
                 return
-            pending.observed = True
-            pending.settle(None, ToolError(f"the program gave up this call of {pending.tool}", "abandoned"))
+            pending._observed = True
+            pending.settle(None, ToolError(f"the program gave up this call of {pending._tool}", "abandoned"))
         nonce = self.nonce
         if nonce is not None:
             with contextlib.suppress(ToolError, OSError):
-                self.send("abandon", nonce, pending.number)
+                self.send("abandon", nonce, pending._number)
 
     def wait(self, pending):
         """Waits until ``pending`` is answered. The first thread that waits reads for all others."""
@@ -255,13 +260,13 @@ class Channel:
             data, reading = None, False
             try:
                 with answered:
-                    while self._reading and not pending.done:
+                    while self._reading and not pending._done:
                         self._waiting += 1
                         try:
                             answered.wait()
                         finally:
                             self._waiting -= 1
-                    if pending.done:
+                    if pending._done:
                         return
                     self._reading = reading = True
                 data = self.sock.recv(1 << 16)
@@ -303,7 +308,7 @@ class Channel:
         for pending in list(self._pending.values()):
             self.wait(pending)
         errors, self.unused_errors = self.unused_errors, []
-        return [pending for pending in errors if not pending.observed]
+        return [pending for pending in errors if not pending._observed]
 
     def close(self):
         """Closes the socket for good."""

@@ -13,6 +13,7 @@ import math
 import sys
 
 from gristmill.guest.planned_result import PlannedResult
+from gristmill.guest.values.result_objects import ResultObject
 
 MOST_DEPTH, MOST_TEXT = 60, 20_000
 LEAST_INTEGER, MOST_INTEGER = -(1 << 63), (1 << 64) - 1
@@ -55,7 +56,7 @@ def _is_plain(value, budget):
         return math.isfinite(value)
     if kind is list and len(value) <= budget:
         return all(_is_plain(item, budget // 4) for item in value)
-    if kind is dict and len(value) <= budget:
+    if (kind is dict or kind is ResultObject) and len(value) <= budget:
         return all(type(key) is str and _is_plain(item, budget // 4) for key, item in value.items())
     return False
 

@@ -16,25 +16,28 @@ _BINARY = "add sub mul truediv floordiv mod pow and or xor lshift rshift matmul"
 
 
 class PendingCall:
-    """One call's answer, now or later. It is also a coroutine, so that ``create_task`` accepts it."""
+    """One call's answer, now or later. It is also a coroutine, so that ``create_task`` accepts it.
 
-    __slots__ = ("_channel", "_steps", "_value", "_waiters", "done", "error", "number", "observed", "threads", "tool")
+    Its own attributes begin with an underscore: ``answer.number`` is the number in the answer.
+    """
+
+    __slots__ = ("_channel", "_done", "_error", "_number", "_observed", "_steps", "_threads", "_tool", "_value", "_waiters")
     __name__ = __qualname__ = "tool_call"
 
     def __init__(self, channel, tool, number):
         self._channel = channel
-        self.tool = tool
-        self.number = number
-        self.threads = 0  # how many threads wait for the answer
-        self.done = False
-        self.observed = False
-        self._value = self.error = self._steps = None
+        self._tool = tool
+        self._number = number
+        self._threads = 0  # how many threads wait for the answer
+        self._done = False
+        self._observed = False
+        self._value = self._error = self._steps = None
         self._waiters = []
 
     def settle(self, value, error):
         """Stores the answer and wakes the waiters (called with the channel's lock held)."""
-        self._value, self.error, self.done = value, error, True
-        if error is not None and not self.observed:
+        self._value, self._error, self._done = value, error, True
+        if error is not None and not self._observed:
             self._channel.unused_errors.append(self)
         for future, loop, thread in self._waiters:
             try:
@@ -47,37 +50,37 @@ class PendingCall:
 
     def result(self):
         """Returns the value, waiting for it if needed; raises the call's error."""
-        if not self.done:
-            self.threads += 1
+        if not self._done:
+            self._threads += 1
             try:
                 self._channel.wait(self)
             except BaseException:  # the program stopped waiting, for example by an alarm of its own
-                self.threads -= 1
+                self._threads -= 1
                 self._give_up()
                 raise
-            self.threads -= 1
+            self._threads -= 1
         return self._take_answer()
 
     def _give_up(self):
         """Leaves the call behind, unless another part of the program waits for it too."""
-        if not self.done and not self.threads and all(future.done() for future, _, _ in self._waiters):
+        if not self._done and not self._threads and all(future.done() for future, _, _ in self._waiters):
             self._channel.abandon(self)
 
     def _take_answer(self):
-        self.observed = True
-        if self.error is not None:
-            raise self.error
+        self._observed = True
+        if self._error is not None:
+            raise self._error
         return self._value
 
     # -- as an awaitable ------------------------------------------------------------------------------------------------
 
     def __await__(self):
-        while not self.done:
+        while not self._done:
             loop = asyncio.get_running_loop()
             future = loop.create_future()
             self._waiters.append((future, loop, threading.get_ident()))
             self._channel.watch(loop)
-            if not self.done:  # a reading thread may have been faster
+            if not self._done:  # a reading thread may have been faster
                 try:
                     yield from future
                 except GeneratorExit:
@@ -114,7 +117,7 @@ class PendingCall:
 
     @property
     def __class__(self):
-        return PendingCall if not self.done or self.error is not None else type(self._value)
+        return PendingCall if not self._done or self._error is not None else type(self._value)
 
     def __setitem__(self, key, value):
         self.result()[key] = value

@@ -37,7 +37,9 @@ class PlannedResult:
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)
-        self._stop(f"is asked for .{name}")
+        if hasattr(dict, name):
+            self._stop(f"is asked for .{name}")
+        return self[name]  # as with a real result; calling it stops the plan
 
     def __repr__(self):
         path = "".join(f"[{part!r}]" for part in self._path)
@@ -75,10 +77,3 @@ for _name in (
     "next or pow radd rmul rsub setitem delitem sub truediv xor"
 ).split():
     setattr(PlannedResult, f"__{_name}__", _make_stopping_method(f"__{_name}__"))
-
-
-def encode_planned_result(value):
-    """Converts a planned result for the encoder of calls, as its ``default``."""
-    if type(value) is PlannedResult:
-        return value.reference()
-    raise TypeError(f"a tool's arguments are JSON values, and {type(value).__name__} is not one")

@@ -27,6 +27,9 @@ from gristmill.guest import tool_modules as tools
 from gristmill.guest.channel import Channel, make_frame
 from gristmill.guest.lone_surrogates import describe_lone_surrogate, make_sendable
 from gristmill.guest.pending_call import PendingCall
+from gristmill.guest.values.lenient_json import install_lenient_json
+from gristmill.guest.values.result_objects import install_copies
+from gristmill.guest.values.run_notes import take_notes
 
 _TRAINING_PROGRAM = "print(1)"
 _REHEARSAL_PROGRAM = """print(end='')
@@ -151,6 +154,7 @@ class Runner:
     def execute(self, nonce, code, result_bytes, compiled=None):
         """Runs one program; returns the closing frame."""
         self.count += 1
+        take_notes()
         result, error, kind, limit = None, None, None, None
         try:
             self.interruptible = True
@@ -177,7 +181,7 @@ class Runner:
         _flush_output()
         if self.baseline is not None:
             self.baseline.restore_kernel_state()
-        tail = _encode([make_sendable(error), make_sendable(kind), limit])[1:]
+        tail = _encode([make_sendable(error), make_sendable(kind), limit, take_notes()])[1:]
         return f'["done",{_encode(nonce)},{text},{tail}'
 
     def _name_program(self, number):
@@ -218,7 +222,7 @@ class Runner:
             errors = self.channel.settle_all()
         except BaseException as raised:
             return raised
-        return errors[0].error if errors else None
+        return errors[0]._error if errors else None
 
     def _on_interrupt(self, *_):
         """Interrupts the program when the host asks a session to stop; between programs there is nothing to stop."""
@@ -300,6 +304,8 @@ def prepare_template(library_path):
     sys.path[:] = library_path
     loops.install_asyncio_patches()
     program.install_builtins()
+    install_copies()
+    install_lenient_json()
     tools.install_modules()
     loops.on_close.append(lambda loop: tools.CALLS.channel.unwatch(loop))
     for stream in (sys.stdout, sys.stderr):

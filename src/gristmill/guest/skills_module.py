@@ -9,6 +9,7 @@ import ast
 import builtins
 import inspect
 import linecache
+import symtable
 import sys
 import textwrap
 import types
@@ -24,11 +25,12 @@ def save(function, requires=None, tests=None, level="session"):
     """Keeps ``function`` under its name; returns a line about it. It needs a docstring.
 
     ``requires`` names the tools it calls; ``tests`` is code with asserts, run now. ``level`` says who finds it: this "session",
-    this "user" in all sessions, or everybody ("shared", where that is allowed). What it uses of the program is saved with it.
+    this "user" in all sessions, or everybody ("shared", where that is allowed). What it uses of the program is saved with it: the
+    line names the values among that.
     """
     if not isinstance(function, types.FunctionType):
         raise TypeError("save() takes a function defined with def")
-    source = portable_source(function)
+    source, values = portable_source(function)
     name = function.__name__
     module = _make_module(name, source, "draft")
     if not (inspect.getdoc(getattr(module, name)) or "").strip():
@@ -39,7 +41,8 @@ def save(function, requires=None, tests=None, level="session"):
     asked = {"name": name, "source": source, "tests": tests, "requires": requires, "level": level, "tested": tests is not None}
     saved = CALLS.call_and_wait("gristmill.skill_save", asked)
     _forget_skill(name)
-    return f"saved skills.{name} version {saved['version']} (level {level}); later: from skills import {name}"
+    kept = f", with the present values of {', '.join(values)}" if values else ""
+    return f"saved skills.{name} version {saved['version']} (level {level}){kept}; later: from skills import {name}"
 
 
 def list():
@@ -117,14 +120,16 @@ def _forget_skill(name):
 
 
 def portable_source(function):
-    """Returns the function's source with what it uses of the program around it: imports, plain functions, constants."""
+    """Returns the function's source with what it uses of the program around it (imports, plain functions, values), and the names of
+    the values."""
     parts, seen = {}, {}
     _collect_parts(function, parts, seen)
     imports = sorted(part for kind, part in parts.values() if kind == "import")
     constants = [part for kind, part in parts.values() if kind == "constant"]
     functions = [part for kind, part in parts.values() if kind == "function"]
     blocks = ["\n".join(imports), "\n".join(constants), *functions]
-    return "\n\n\n".join(block for block in blocks if block) + "\n"
+    values = [name for name, (kind, _) in parts.items() if kind == "constant"]
+    return "\n\n\n".join(block for block in blocks if block) + "\n", values
 
 
 def _collect_parts(function, parts, seen):
@@ -154,10 +159,23 @@ def _read_function_source(function):
 
 
 def _list_globals(text):
-    """Lists the names that the text uses, without builtins, in the order of use."""
-    tree = ast.parse(text)
-    used = [node.id for node in ast.walk(tree) if isinstance(node, ast.Name)]
-    return [name for name in dict.fromkeys(used) if not hasattr(builtins, name)]
+    """Lists the names that the text takes from the program around it, without builtins, in the order of use.
+
+    A local variable may have the name of one of the program's: its value must not be saved.
+    """
+    used = [node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)]
+    outer = _find_outer_names(symtable.symtable(text, "<skill>", "exec"))
+    return [name for name in dict.fromkeys(used) if name in outer and not hasattr(builtins, name)]
+
+
+def _find_outer_names(scope):
+    """Finds the names that a scope and those within it read and do not bind themselves."""
+    found = set()
+    for symbol in scope.get_symbols():
+        is_outer = symbol.is_global() or (scope.get_type() == "module" and not symbol.is_assigned())
+        if is_outer and symbol.is_referenced():
+            found.add(symbol.get_name())
+    return found.union(*map(_find_outer_names, scope.get_children()))
 
 
 def _carry_value(user, name, value):

@@ -1,6 +1,6 @@
 """Checks arguments and results against their tool's schemas. Fetches nothing, limits its work, and reports bad schemas."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import islice
 
 import jsonschema_rs
@@ -8,10 +8,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gristmill.catalog.definition_bounds import find_excess, is_deeper_than
+from gristmill.catalog.types.convert_arguments import ConvertedArguments, convert_arguments
 from gristmill.catalog.types.schema_cost import ANY_DEPTH, find_allowed_depth, make_shallow_schema
 from gristmill.catalog.types.schema_problems import SchemaProblem, explain_error
 from gristmill.catalog.types.schema_refs import Schema
 from gristmill.catalog.visible_text import clean_to_one_line
+from gristmill.json_bounds import MOST_DEPTH
 from gristmill.model import Json, Tool
 
 MAX_PROBLEMS = 5
@@ -49,6 +51,15 @@ class SchemaChecker:
     def check_arguments(self, tool: Tool, arguments: Mapping[str, Json]) -> tuple[SchemaProblem, ...]:
         """Returns what is wrong with ``arguments``; empty if they fit or if the schema cannot be used."""
         return _find_problems(self._get_entry(tool).arguments, dict(arguments), limit=MAX_PROBLEMS)
+
+    def convert_arguments(
+        self, tool: Tool, arguments: Mapping[str, Json], reveal: Callable[[Json], Json]
+    ) -> ConvertedArguments | None:
+        """Returns arguments that do not fit in the form that fits; None if there is a doubt about it."""
+        compiled = self._get_entry(tool).arguments
+        if compiled.validator is None or compiled.depth < ANY_DEPTH or is_deeper_than(dict(arguments), MOST_DEPTH):
+            return None  # the work on a schema whose branches multiply is bounded for the check alone
+        return convert_arguments(compiled.validator, arguments, reveal)
 
     def check_result(self, tool: Tool, value: Json) -> tuple[SchemaProblem, ...]:
         """Returns what is wrong with the structured result ``value``; empty if the tool declares no type for it."""

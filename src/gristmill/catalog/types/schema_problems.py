@@ -46,7 +46,7 @@ def explain_error(error: jsonschema_rs.ValidationError, root: Schema) -> list[Sc
         unknown = [key for key in as_mapping(error.instance) if key not in _find_known_names(error, root)]
         return [
             SchemaProblem(
-                field=_show_path([*place, missing]),
+                field=show_path([*place, missing]),
                 given="nothing",
                 expected="a value, it is required",
                 near=_find_near_name(missing, unknown),
@@ -58,14 +58,14 @@ def explain_error(error: jsonschema_rs.ValidationError, root: Schema) -> list[Sc
         return [_describe_unknown_name([*place, name], given.get(name), known) for name in cast("list[str]", error.kind.value)]
     near = _find_near_name(error.instance, cast("list[Json]", error.kind.value)) if kind == "enum" else None
     return [
-        SchemaProblem(field=_show_path(place), given=_show_value(error.instance), expected=_describe_expected(error), near=near)
+        SchemaProblem(field=show_path(place), given=_show_value(error.instance), expected=_describe_expected(error), near=near)
     ]
 
 
 def _describe_unknown_name(place: Sequence[str | int], value: Json, known: list[str]) -> SchemaProblem:
     names = ", ".join(clean_to_one_line(name, limit=60) for name in known[:MAX_NAMES]) or "none"
     return SchemaProblem(
-        field=_show_path(place),
+        field=show_path(place),
         given=_show_value(value),
         expected=f"no such name; known: {names}",
         near=_find_near_name(place[-1], known),
@@ -89,8 +89,8 @@ def _describe_expected(error: jsonschema_rs.ValidationError) -> str:
 def _describe_branch(outer: jsonschema_rs.ValidationError, inner: jsonschema_rs.ValidationError) -> str:
     below = list(inner.instance_path)[len(list(outer.instance_path)) :]
     if inner.kind.name == "required":
-        return f"{_show_path([*below, str(inner.kind.value)])} given"
-    return f"{_show_path(below)} as {_describe_expected(inner)}" if below else _describe_expected(inner)
+        return f"{show_path([*below, str(inner.kind.value)])} given"
+    return f"{show_path(below)} as {_describe_expected(inner)}" if below else _describe_expected(inner)
 
 
 def _find_known_names(error: jsonschema_rs.ValidationError, root: Schema) -> list[str]:
@@ -113,14 +113,15 @@ def _find_near_name(name: Json, known: Iterable[Json]) -> str | None:
 
 def _show_value(value: Json) -> str:
     text = clean_to_one_line(json.dumps(value, ensure_ascii=False, default=str) if _is_small(value) else "…", limit=80)
-    return f"{text} ({_name_kind(value)})"
+    return f"{text} ({name_kind(value)})"
 
 
 def _is_small(value: Json) -> bool:
     return not isinstance(value, dict | list) or len(cast("list[Json]", value)) <= MAX_NAMES
 
 
-def _name_kind(value: Json) -> str:
+def name_kind(value: Json) -> str:
+    """Returns the name that JSON Schema has for the kind of a value."""
     return "null" if value is None else _KINDS.get(type(cast("object", value)), "unknown")
 
 
@@ -129,7 +130,8 @@ def _show_values(values: list[Json]) -> str:
     return clean_to_one_line(shown, limit=400) + (f" and {len(values) - MAX_NAMES} more" if len(values) > MAX_NAMES else "")
 
 
-def _show_path(parts: Iterable[str | int]) -> str:
+def show_path(parts: Iterable[str | int]) -> str:
+    """Returns a place in a value as it is written in code: ``filters.tags[0]``."""
     text = ""
     for part in parts:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Set
 
 from msgspec import Struct
 
+from gristmill.fitting_values import NoFit, convert_to_kind
 from gristmill.guard.program.known_tools import KnownParameter, KnownSignature
 from gristmill.guard.program.literal_schemas import detect_literal_kind, kind_fits, list_enum_values, list_fitting_kinds
 from gristmill.guard.program.program_problems import join_names
@@ -101,6 +102,8 @@ def _find_wrong_literals(tool: str, pairs: list[tuple[KnownParameter, ast.expr]]
     for parameter, node in pairs:
         allowed, kind, only = list_fitting_kinds(parameter.schema), detect_literal_kind(node), list_enum_values(parameter.schema)
         if kind is not None and allowed is not None and not kind_fits(kind, allowed):
+            if _is_converted(parameter, node, kind, allowed):
+                continue
             wanted = " or ".join(sorted(allowed))
             yield ArgumentFlaw(
                 node=node, message=f"{tool}: {parameter.name} is {kind}, not {wanted}", fix=f"pass {wanted}", by_python=False
@@ -111,3 +114,20 @@ def _find_wrong_literals(tool: str, pairs: list[tuple[KnownParameter, ast.expr]]
             yield ArgumentFlaw(
                 node=node, message=f"{tool}: {parameter.name} cannot be {node.value[:60]!r}", fix=fix, by_python=False
             )
+
+
+def _is_converted(parameter: KnownParameter, node: ast.expr, kind: str, allowed: Set[str]) -> bool:
+    """Tells whether the call converts this literal, so that it is no mistake."""
+    if kind == "null":
+        return not parameter.required
+    if not isinstance(node, ast.Constant):
+        return "array" in allowed and kind == "object"
+    return any(_can_convert(node.value, wanted) for wanted in allowed)
+
+
+def _can_convert(value: object, kind: str) -> bool:
+    try:
+        convert_to_kind(value, kind)
+    except NoFit:
+        return False
+    return True

@@ -65,7 +65,7 @@ class Broker(Struct, frozen=True, kw_only=True):
             ChangeSessionOnce(run, self.session, ReplayCalls(run, self.journal, self.note_run, RESERVED_SERVERS)),
             self.discovery,
             UseProperNames(self.library.find, self.library.wait_until_listed, self.library.is_known, self.library.is_listed),
-            CheckArguments(self.library.find, self.checker, run.unmask_value, run.refers_to_planned),
+            CheckArguments(self.library.find, self.checker, run.unmask_value, run.refers_to_planned, run.note_conversion),
             self.quota,
             self.make_flow_layer(run),
             self.tool_layers.hold_back,

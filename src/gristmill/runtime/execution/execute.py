@@ -17,6 +17,7 @@ from gristmill.model import LOCAL, Execution, Handler, Outcome, Plan, Replay, Re
 from gristmill.runtime.calls.recorded_names import name_events, name_tools_called
 from gristmill.runtime.execution.direct_call import DirectCall
 from gristmill.runtime.execution.execution_state import ExecutionState
+from gristmill.runtime.execution.explain_notes import explain_notes
 from gristmill.runtime.execution.present_report import PresentedReport
 from gristmill.runtime.execution.repair_code import describe_repair, explain_code, repair_code, unwrap_code
 from gristmill.runtime.recording.recorder import ExecutionRecorder
@@ -70,6 +71,7 @@ async def execute(
             advice = (*advice, *explain_code(run, report)) if report.error_type else advice
         except Refused as refusal:
             report = Report(status="refused", error=refusal.message, error_type=refusal.code, isolation=rooms.pool.isolation)
+        advice = (*advice, *run.conversions, *explain_notes(report.notes))
         shown = await rooms.presenter(run, report)
         outcome = _build_outcome(run, shown, plan, (*describe_repair(repaired, rooms.check_code.list_packages), *advice))
         return await record.finish(run, replace_outcome(outcome, repaired=repaired) if repaired else outcome)

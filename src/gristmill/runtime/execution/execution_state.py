@@ -16,6 +16,9 @@ from gristmill.sandbox.base import CallGate
 PLANNED = "$planned"
 """Marks a planned result among the arguments of a later call: ``{"$planned": [number, key, ...]}``."""
 
+MOST_CONVERSIONS = 5
+"""How many conversions of arguments an outcome tells of."""
+
 State = Literal["sent", "done", "failed"]
 
 _FAST_ENCODER, _SAME_IN_BOTH = msgspec.json.Encoder(order="sorted"), frozenset((str, int, bool, type(None)))
@@ -63,8 +66,11 @@ class ExecutionState(Struct, kw_only=True):
     """Whether enough is stored to resume this run after a crash."""
     gate: CallGate = field(default_factory=CallGate)
     """Closed when the program has ended: from then on none of its calls may leave."""
+    conversions: dict[str, None] = field(default_factory=dict[str, None])
+    """What was done to arguments so that they fit, as advice for the caller; at most ``MOST_CONVERSIONS`` lines."""
     loss: str | None = None
     """Why the session had to start a fresh interpreter, if it kept one before."""
+    _converted_calls: dict[int, ToolCall] = field(default_factory=dict[int, ToolCall])
     _masked_arguments: dict[int, Json] = field(default_factory=dict[int, Json])
     _grants_by_call: dict[CallKey, Grant] = field(default_factory=dict[CallKey, Grant])
     _used_grants: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
@@ -154,11 +160,19 @@ class ExecutionState(Struct, kw_only=True):
         if grant is not None:
             self.results[grant.approval, grant.call.number] = value
 
+    def note_conversion(self, call: ToolCall, changes: Iterable[str]) -> None:
+        """Remembers a call as it was converted, for records, and tells the caller what was changed."""
+        self._converted_calls[call.id] = call
+        for change in changes:
+            if len(self.conversions) < MOST_CONVERSIONS:
+                self.conversions[f"{call.tool}: {change}"] = None
+
     def mask_arguments(self, call: ToolCall) -> Json:
-        """Returns the masked arguments of a call, computed once."""
+        """Returns the masked arguments of a call as it is sent, computed once."""
         shown = self._masked_arguments.get(call.id)
         if shown is None:
-            shown = self._masked_arguments[call.id] = self.mask_value(dict(call.arguments))
+            sent = self._converted_calls.get(call.id, call)
+            shown = self._masked_arguments[call.id] = self.mask_value(dict(sent.arguments))
         return shown
 
     def is_read_only(self, call: ToolCall) -> bool:

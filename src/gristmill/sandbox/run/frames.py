@@ -12,12 +12,12 @@ import socket
 import struct
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 from gristmill.json_bounds import JsonOutOfBounds, check_json_depth, check_json_text
-from gristmill.model import Json
+from gristmill.model import Json, RunNote
 
 HEAD = struct.Struct("<I")
 READ_BYTES = 1 << 16  # larger buffers make malloc map and unmap memory on every read
@@ -28,6 +28,7 @@ each shorter than half of it."""
 
 
 UnfitReason = Literal["limits", "output", "folder", "descriptors", "interpreter"]
+MOST_NOTES = 20
 
 
 class ReadyFrame(msgspec.Struct, array_like=True, tag="ready", forbid_unknown_fields=True, frozen=True):
@@ -74,13 +75,14 @@ class AbandonFrame(msgspec.Struct, array_like=True, tag="abandon", forbid_unknow
 
 
 class DoneFrame(msgspec.Struct, array_like=True, tag="done", forbid_unknown_fields=True, frozen=True):
-    """The program has ended; ``limit`` is the guest's guess at the limit that stopped it."""
+    """The program has ended; ``limit`` is the guest's guess at the limit that stopped it, ``notes`` is for the caller."""
 
     nonce: str
     result: Any
     error: str | None
     error_type: str | None
     limit: str | None
+    notes: Annotated[list[RunNote], msgspec.Meta(max_length=MOST_NOTES)] = []
 
 
 RunFrame = BegunFrame | UnfitFrame | CallFrame | AbandonFrame | DoneFrame

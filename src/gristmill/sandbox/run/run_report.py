@@ -58,6 +58,7 @@ def build_report(run: JailRun, ending: RunEnding, handles: JailHandles, found: J
         tools_called=tuple(run.calls.tools),
         isolation=found.isolation,
         state=found.state,
+        notes=tuple(dict.fromkeys(ending.done.notes)) if ending.done else (),
     )
 
 

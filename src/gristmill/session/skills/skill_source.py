@@ -12,7 +12,9 @@ from gristmill.errors import Refused
 from gristmill.model import Json
 
 RESERVED_NAMES = frozenset(
-    "ast builtins delete inspect linecache list load load_module portable_source save source sys textwrap types versions".split()
+    (
+        "ast builtins delete inspect linecache list load load_module portable_source save source symtable sys textwrap types versions"
+    ).split()
 )
 """Names that the module `skills` defines itself: a skill with such a name could not be imported from it."""
 NAME_PATTERN = re.compile(r"[a-z_][a-z0-9_]{0,63}")

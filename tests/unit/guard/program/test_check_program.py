@@ -73,7 +73,7 @@ CERTAIN = {
     "from servers import crm\ncrm.find('a', q='b')": (2, "crm.find gets q twice, by position and by name; pass it once"),
     "from servers import crm\ncrm.find(5)": (2, "crm.find: q is integer, not string; pass string"),
     "from servers import crm\ncrm.search(state='opened')": (2, "crm.search: state cannot be 'opened'; write 'open'"),
-    "from servers import crm\ncrm.get_user(1, fields='a')": (2, "crm.get_user: fields is string, not array or null; pass array or null"),
+    "from servers import crm\ncrm.get_user(1, fields='a,b')": (2, "crm.get_user: fields is string, not array or null; pass array or null"),
     "from mcp_client import call_mcp_tool\ncall_mcp_tool('crm.fnd')": (2, "crm has no tool 'fnd'; write find"),
     "from mcp_client import call_mcp_tool as c\nc('crn.find', {})": (2, "there is no server 'crn'; write crm"),
     "import mcp_client\nmcp_client.call_mcp_tool('crm.find', {'limit': 1})": (2, "crm.find needs q; add q"),
@@ -83,6 +83,20 @@ CERTAIN = {
     "import json\ndef f():\n    return json.dumps(1)\nimport torchvision": (4, "torchvision is not installed in the sandbox; do without it, or have it added to sandbox.packages"),
     "from servers import crm\nif __name__ == '__main__':\n    crm.fnd()": (3, "crm has no tool 'fnd'; write find"),
 }  # fmt: skip
+
+
+CONVERTED = [
+    "from servers import crm\ncrm.get_user('1')",
+    "from servers import crm\ncrm.get_user(1, fields='a')",
+    "from servers import crm\ncrm.get_user(1, fields='[\"a\"]')",
+    "from servers import crm\ncrm.find('a', limit='3')",
+    "from servers import crm\ncrm.find('a', limit=None)",
+]
+
+
+@pytest.mark.parametrize("code", CONVERTED)
+def test_a_literal_that_the_call_converts_is_no_problem(code: str) -> None:
+    assert found(code) == []
 
 
 @pytest.mark.parametrize("code", CERTAIN)

@@ -1,0 +1,1 @@
+"""What values of tools look like to a program: results, arguments, pictures and tables."""
