@@ -1,7 +1,6 @@
 """Converts a value to the kind that a JSON schema asks for, where only one reading of it is possible."""
 
 import re
-from typing import cast
 
 import msgspec
 
@@ -71,4 +70,4 @@ def _read_json(text: str, kind: type) -> Json:
         raise NoFit from None
     if not isinstance(found, kind):
         raise NoFit
-    return cast("Json", found)
+    return found

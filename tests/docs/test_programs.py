@@ -14,7 +14,7 @@ from gristmill import BlockingRuntime, Config
 from gristmill.config.tree import StoreConfig
 
 GUIDES = Path(__file__).parents[2] / "docs" / "guides"
-PAGES = ("best-practices.md", "common-patterns.md")
+PAGES = ("best-practices.md", "common-patterns.md", "results.md")
 TOOLS = re.compile(r"^```python\n(# tools\.py\n.*?)^```", re.MULTILINE | re.DOTALL)
 PROGRAM = re.compile(
     r'^```python\n(# program\.py(?:, session "(\w+)")?\n.*?)^```\n+(?:^```json\n(.*?)^```)?', re.MULTILINE | re.DOTALL

@@ -88,6 +88,47 @@ def test_a_skill_saved_in_one_session_is_found_and_used_in_another_after_a_resta
     run(test)
 
 
+CAPTURE = '''
+import math
+from skills import save, source
+
+rows, total, label = ["ann@example.org"], 99, "private"
+RATE = 2
+def scale(value: float) -> float:
+    total = value * RATE
+    return total
+
+def summarize(values: list[float], rate: float = RATE) -> float:
+    """Sums up values."""
+    total = 0
+    for row in values:
+        total += row
+    def inner(rows):
+        label = len(rows)
+        return label
+    return scale(math.floor(total)) + inner([each for each in values])
+
+[save(summarize), source("summarize")]
+'''
+
+
+def test_a_skill_keeps_only_what_it_uses_and_says_which_values(home: Path) -> None:
+    async def test() -> None:
+        async with opened(home) as runtime:
+            line, source = value(await runtime.execute(CAPTURE, session="first"))
+            assert (
+                line
+                == "saved skills.summarize version 1 (level session), with the present values of RATE; later: from skills import summarize"
+            )
+            assert source.startswith("import math\n\n\nRATE = 2\n\n\ndef scale(")
+            assert "ann@example.org" not in source
+            assert "private" not in source
+            assert "99" not in source
+            assert value(await runtime.execute("from skills import summarize\nsummarize([1, 2])", session="first")) == 8
+
+    run(test)
+
+
 def test_versions_can_be_listed_read_and_loaded(home: Path) -> None:
     async def test() -> None:
         async with opened(home) as runtime:

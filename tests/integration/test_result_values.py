@@ -12,6 +12,7 @@ from gristmill.config.sections.policy_section import PolicyConfig
 from gristmill.config.tree import SandboxConfig, StoreConfig
 from gristmill.model import Plan
 
+
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"

@@ -120,8 +120,8 @@ def _forget_skill(name):
 
 
 def portable_source(function):
-    """Returns the function's source with what it uses of the program around it (imports, plain functions, values), and the names of
-    the values."""
+    """Returns the function's source with what it uses of the program around it: imports, plain functions, values. The names of
+    the values come second."""
     parts, seen = {}, {}
     _collect_parts(function, parts, seen)
     imports = sorted(part for kind, part in parts.values() if kind == "import")

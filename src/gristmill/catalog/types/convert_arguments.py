@@ -1,7 +1,7 @@
 """Converts arguments that do not fit their tool's schema, at the places and to the kinds that the validator's errors name.
 
-An argument is converted only if one reading of it fits: text that is a number, one element where a list is asked, JSON text where an
-object is asked. Null for an argument that may be left out is left out. Everything else stays an error.
+An argument is converted only if one reading of it fits: text that is a number, one element where a list is asked, JSON text
+where an object is asked. Null for an argument that may be left out is left out. Everything else stays an error.
 """
 
 import json
@@ -67,8 +67,9 @@ def _propose_edits(error: jsonschema_rs.ValidationError, current: Json) -> _Edit
     kind, place = error.kind.name, tuple(error.instance_path)
     if kind == "type":
         return _choose_only([lambda wanted=wanted: _convert_at(error, place, wanted, current) for wanted in error.kind.value])
-    if kind in ("anyOf", "oneOf") and isinstance(error.kind.value, list):
-        branches = cast("list[list[jsonschema_rs.ValidationError]]", error.kind.value)
+    inside: Json = error.kind.value if kind in ("anyOf", "oneOf") else None
+    if isinstance(inside, list):
+        branches = cast("list[list[jsonschema_rs.ValidationError]]", inside)
         if 0 < len(branches) <= MOST_BRANCHES:
             return _choose_only([lambda branch=branch: _join_edits(branch, current) for branch in branches])
     raise NoFit

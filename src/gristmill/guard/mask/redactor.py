@@ -26,13 +26,14 @@ from gristmill.guard.mask.text_spans import (
     replace_spans,
     split_around_spans,
 )
-from gristmill.guard.mask.vault import NUMBER_SUFFIX, MaskVault
+from gristmill.guard.mask.vault import NUMBER_KINDS, NUMBER_SUFFIX, MaskVault
 from gristmill.model import Json
 
 _MOST_ROUNDS = 8
 """The most rounds: a mask can reveal a finding that was glued to it. Two rounds are enough for nearly all texts."""
 
 _LONGEST_NUMBER = 10**24
+_DIGIT_KINDS = ("PHONE", "CARD", "SSN")
 _BATCH_SIZE = 4_000
 """Strings that are searched together. A string that holds the separator slows down only its own batch."""
 _MANY_STRINGS, _LONG_TEXT = 1_000, 50_000
@@ -72,6 +73,14 @@ class Redactor:
         """Returns ``text`` with all findings masked."""
         with pause_collection() if len(text) > _LONG_TEXT else nullcontext():
             return self._mask_texts((text,)).get(text, text)
+
+    def find_number(self, value: str | int) -> str | None:
+        """Returns the placeholder of a telephone, card or social security number that was masked before.
+
+        Many are recognised by the name of their field only.
+        """
+        kinds = NUMBER_KINDS if isinstance(value, int) else _DIGIT_KINDS
+        return self._vault.find_placeholder(kinds, str(value))
 
     def unmask(self, value: Json) -> Json:
         """Returns ``value`` with this session's placeholders replaced by their values; the same object if there are none."""

@@ -94,6 +94,10 @@ class MaskVault:
         made = {kind: iter(self.placeholders(kind, some)) for kind, some in by_kind.items()}
         return list(map(next, map(made.__getitem__, kinds)))
 
+    def find_placeholder(self, kinds: Iterable[str], value: str) -> str | None:
+        """Returns the placeholder that ``value`` has already as one of these kinds."""
+        return next((self._placeholders[kind][value] for kind in kinds if value in self._placeholders.get(kind, ())), None)
+
     @property
     def all_placeholders(self) -> Set[str]:
         """All placeholders of this session, exactly as created."""

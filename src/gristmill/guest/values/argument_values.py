@@ -2,8 +2,8 @@
 # A program's code is dynamic, and so is the code that runs it: this file is not type-checked strictly.
 """Converts arguments that JSON has no form for, one level at a time; the encoder of calls asks again for what is inside.
 
-What is converted here can be read in one way only. Bytes, functions and other objects stay errors. A decimal number is sent as text: the
-host knows whether the tool asks for a number.
+What is converted here can be read in one way only. Bytes, functions and other objects stay errors. A decimal number is sent as
+text: the host knows whether the tool asks for a number.
 """
 
 import collections
@@ -25,7 +25,7 @@ MOST_ITEMS = 1_000_001
 _VIEWS = (type({}.keys()), type({}.values()), type({}.items()), collections.deque, range)
 
 
-def convert_argument(value):
+def convert_argument(value: object) -> object:
     """Returns ``value`` in a form that is closer to JSON; the ``default`` of the encoder of calls.
 
     Raises:
@@ -39,9 +39,8 @@ def convert_argument(value):
     if found is None:
         found = _convert_foreign(value)
     if found is None:
-        raise TypeError(
-            f"a tool's arguments are JSON values, and {type(value).__name__} is not one: pass text, numbers, lists or dictionaries"
-        )
+        what = f"a tool's arguments are JSON values, and {type(value).__name__} is not one"
+        raise TypeError(f"{what}: pass text, numbers, lists or dictionaries")
     kind, converted = found
     RUN_NOTES.add(f"sent:{kind}")
     return converted

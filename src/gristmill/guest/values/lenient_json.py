@@ -4,6 +4,7 @@
 
 import functools
 import json
+import typing
 
 from gristmill.guest.pending_call import PendingCall
 from gristmill.guest.values.run_notes import RUN_NOTES
@@ -12,7 +13,7 @@ _load_text = json.loads
 
 
 @functools.wraps(_load_text)
-def load_json(s, **options):
+def load_json(s: typing.Any, **options: typing.Any) -> typing.Any:
     """Parses JSON text. A value that is parsed already is returned as it is."""
     if type(s) is PendingCall:
         s = s.result()
@@ -22,6 +23,6 @@ def load_json(s, **options):
     return _load_text(s, **options)
 
 
-def install_lenient_json():
+def install_lenient_json() -> None:
     """Replaces ``json.loads`` for programs."""
     json.loads = load_json

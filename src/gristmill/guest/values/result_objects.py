@@ -10,6 +10,7 @@ import copy
 import difflib
 import gc
 import json
+import typing
 
 MOST_KEYS, KEY_CHARACTERS = 20, 60
 """How many keys an error lists, and how much of each."""
@@ -127,7 +128,7 @@ ResultObject.__name__, ResultObject.__qualname__, ResultObject.__module__ = "dic
 _decode = json.JSONDecoder(strict=False, object_hook=ResultObject).decode
 
 
-def decode_results(text):
+def decode_results(text: str) -> typing.Any:
     """Parses JSON; objects in it are ``ResultObject``."""
     if len(text) < _LARGE_TEXT or not gc.isenabled():
         return _decode(text)
@@ -138,7 +139,7 @@ def decode_results(text):
         gc.enable()
 
 
-def install_copies():
+def install_copies() -> None:
     """Lets ``copy.copy`` and ``copy.deepcopy`` copy these objects as such: they look up the type, which equals ``dict``."""
     if dict in getattr(copy, "_copy_dispatch", ()):  # newer Pythons call the method of the type themselves
         copy._copy_dispatch[dict] = lambda value: value.copy()

@@ -18,6 +18,7 @@ from gristmill.runtime.calls.recorded_names import name_events, name_tools_calle
 from gristmill.runtime.execution.direct_call import DirectCall
 from gristmill.runtime.execution.execution_state import ExecutionState
 from gristmill.runtime.execution.explain_notes import explain_notes
+from gristmill.runtime.execution.fit_literals import fit_context, fit_literals
 from gristmill.runtime.execution.present_report import PresentedReport
 from gristmill.runtime.execution.repair_code import describe_repair, explain_code, repair_code, unwrap_code
 from gristmill.runtime.recording.recorder import ExecutionRecorder
@@ -154,9 +155,9 @@ async def _run_in_sandbox(rooms: Rooms, run: ExecutionState, handler: Handler, e
         run.gate, run.loss = CallGate(), run.loss or lent.loss
         job = SandboxJob(
             execution=execution.id,
-            code=execution.code,
+            code=fit_literals(run, rooms.config.mask.mode),
             limits=execution.limits,
-            context=execution.context,
+            context=fit_context(run, rooms.config.mask.mode),
             session=execution.session,
             identity=execution.identity,
             modules=modules,

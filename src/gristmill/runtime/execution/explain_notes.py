@@ -23,7 +23,11 @@ def explain_notes(notes: Sequence[RunNote]) -> tuple[str, ...]:
     """Returns the notes as lines of advice."""
     if not notes:
         return ()
-    lines = ["json.loads got a value that is parsed already and gave it back: use results as they are"] if "parsed_twice" in notes else []
+    lines = (
+        ["json.loads got a value that is parsed already and gave it back: use results as they are"]
+        if "parsed_twice" in notes
+        else []
+    )
     sent = [words for note, words in _SENT_AS.items() if note in notes]
     if sent:
         lines.append(f"arguments that JSON has no form for were converted: {', '.join(sent)}")

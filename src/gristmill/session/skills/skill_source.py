@@ -13,7 +13,8 @@ from gristmill.model import Json
 
 RESERVED_NAMES = frozenset(
     (
-        "ast builtins delete inspect linecache list load load_module portable_source save source symtable sys textwrap types versions"
+        "ast builtins delete inspect linecache list load load_module portable_source save source symtable sys textwrap types "
+        "versions"
     ).split()
 )
 """Names that the module `skills` defines itself: a skill with such a name could not be imported from it."""

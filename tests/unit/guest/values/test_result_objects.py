@@ -1,3 +1,4 @@
+# pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false, reportUnknownMemberType=false
 """Objects of results can be read in both ways, and are dictionaries for everything else."""
 
 import copy
@@ -30,7 +31,7 @@ def test_an_object_is_read_by_key_and_by_attribute() -> None:
 
 def test_keys_that_are_names_of_methods_stay_methods() -> None:
     row = make_row()
-    assert list(row.items())[0] == ("id", 1)
+    assert next(iter(row.items())) == ("id", 1)
     with pytest.raises(AttributeError, match="belongs to every dictionary"):
         row.items = 1
 
@@ -44,7 +45,7 @@ def test_questions_of_libraries_are_not_answered_by_a_key() -> None:
 def test_it_is_a_dictionary_for_everything_else() -> None:
     row = make_row()
     assert row == ROW
-    assert ROW == row
+    assert ROW == row  # noqa: SIM300 - both sides decide
     assert isinstance(row, dict)
     assert type(row) == dict  # noqa: E721 - programs compare types like this
     assert {dict: "found"}[type(row)] == "found"
@@ -101,10 +102,10 @@ def test_a_missing_key_says_which_there_are(key: Any, message: str) -> None:
 
 def test_a_missing_attribute_says_which_there_are() -> None:
     with pytest.raises(AttributeError) as caught:
-        make_row().usr
+        _ = make_row().usr
     assert str(caught.value) == "this object has no 'usr'; it has id, amount, items, user, __typename; did you mean 'user'?"
     with pytest.raises(AttributeError, match="it is empty"):
-        decode_results("{}").usr
+        _ = decode_results("{}").usr
     assert getattr(make_row(), "usr", 7) == 7
     with pytest.raises(AttributeError):
         del make_row().usr
