@@ -58,7 +58,7 @@ async def test_every_way_to_name_a_tool_works_after_the_tools_have_changed(tmp_p
 import servers, servers.sums
 import servers.sums as numbers
 from servers.sums import add, median as middle
-from servers.shapes import *
+from servers.shapes import describe
 from skills import save
 stored = [sums.add, shapes.describe]
 def times(values: list) -> int:
