@@ -40,7 +40,7 @@ WRONG = [
     "from mcp_client import call_mcp_tool\ncall_mcp_tool('crm.fnd')",
     "from mcp_client import call_mcp_tool\ncall_mcp_tool('crn.find', {})",
     "from mcp_client import call_mcp_tool\ncall_mcp_tool('crm.find', {'limit': 1})",
-    "from mcp_client import call_mcp_tool\ncall_mcp_tool('crm.get', number='1')",
+    "from mcp_client import call_mcp_tool\ncall_mcp_tool('crm.get', number='one')",
     "import jsn",
     "from servers import crm\nif __name__ == '__main__':\n    crm.fnd()",
 ]
