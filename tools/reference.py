@@ -17,12 +17,18 @@ from gristmill.config.sections.servers_section import ServerConfig
 from gristmill.config.tree import Config
 from gristmill.ledger.metrics import METRICS
 from gristmill.model import Outcome
+from gristmill.runtime.hints.failure_table import DOOR_FAILURES, FAILURES
 from gristmill.serve.cli.app import app
 from gristmill.serve.http.app import build_app
 from gristmill.serve.http.describe_api import list_operations, list_shapes
 from gristmill.serve.http.http_door import open_door
 from gristmill.serve.problem_codes import EXIT_CODES, HTTP_STATUSES, STATUS_EXIT_CODES
 
+_HINTS = """\
+A program that fails gets a hint: what to change, in `advice`, and after `hint:` in the text of an MCP answer and of `gristmill run`.
+This is the table of failures, in which the first one that fits counts; words in braces are filled in. A program that fails in the
+same way again also gets the signature of its tools, the shape of a real result and an example:
+[troubleshooting](../guides/troubleshooting.md#a-program-fails)."""
 PAGES = Path(__file__).parents[1] / "docs" / "reference"
 
 
@@ -68,6 +74,17 @@ def errors_page() -> str:
          "## Outcomes", "", "What the code did is not an error but an outcome. `gristmill run` ends with:", "",
          "| status | exit code |", "|---|---|", *statuses, ""]
     )  # fmt: skip
+
+
+def hints_page() -> str:
+    """Every failure with the hint that it gets."""
+    groups: dict[str, list[str]] = {}
+    for known in (*FAILURES, *DOOR_FAILURES):
+        hint = known.hint.replace("|", "\\|").replace("{{", "{").replace("}}", "}")
+        groups.setdefault(known.name.partition(".")[0], []).append(f"| `{known.name}` | {known.when} | {hint} |")
+    head = ["| failure | when | hint |", "|---|---|---|"]
+    parts = [line for name, rows in sorted(groups.items()) for line in (f"## {name.capitalize()}", "", *head, *rows, "")]
+    return "\n".join(["# Hints", "", _HINTS, "", *parts])
 
 
 def _http(kind: type[errors.Error]) -> int:
@@ -166,6 +183,7 @@ def main() -> None:
     made = {
         "config": config_page(),
         "errors": errors_page(),
+        "hints": hints_page(),
         "events": events_page(),
         "python": python_page(),
         "cli": cli_page(),

@@ -111,6 +111,8 @@ class Report(Struct, frozen=True, kw_only=True):
     isolation: Isolation = "namespaces"
     state: State = "fresh"
     notes: tuple[RunNote, ...] = ()
+    left_files: tuple[str, ...] = ()
+    """Files that a program without a session left in its working directory, where they are removed."""
 
 
 class Decision(Struct, frozen=True, kw_only=True):

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 MAX_NEAR_NAMES = 3
 _MIN_OVERLAP = 0.35
 _MAX_CHARS = 120
+MOST_LETTERS_OFF = 2
 
 
 def find_near_names(asked: str, known: Iterable[str]) -> tuple[str, ...]:
@@ -25,6 +26,15 @@ def find_near_name(asked: str, known: Iterable[str]) -> str | None:
     plain = {_keep_letters(name): name for name in sorted(known, key=lambda name: (not name.startswith("_"), name))}
     found = difflib.get_close_matches(_keep_letters(asked), plain, n=1, cutoff=0.6)
     return plain[found[0]] if found else None
+
+
+def find_misspelt_name(asked: str, known: Iterable[str], *, likeness: float = 0.6) -> str | None:
+    """Returns the known name that ``asked`` is a misspelling of: similar, and of about the same length (``git`` is no misspelling
+    of ``github``)."""
+    meant = find_near_name(asked, known)
+    if meant is None or abs(len(meant) - len(asked)) > MOST_LETTERS_OFF:
+        return None
+    return meant if difflib.SequenceMatcher(None, asked.lower(), meant.lower()).ratio() >= likeness else None
 
 
 def _keep_letters(name: str) -> str:

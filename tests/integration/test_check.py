@@ -58,10 +58,24 @@ def test_a_certain_problem_is_a_program_that_fails(runtime: BlockingRuntime, cod
     assert runtime.execute(code).status == "failed"
 
 
-RIGHT = [
+USELESS = [
     "from servers import crn\n1",
     "import servers.crn\nservers.crn.find is not None",
     "from servers import crn\nimport asyncio\nlen(await asyncio.gather(crn.find(1), return_exceptions=True))",
+]
+"""Programs that would end well without having reached any tool: the import of a server that is not connected succeeds."""
+
+
+@pytest.mark.parametrize("code", USELESS)
+def test_the_import_of_a_server_that_is_not_connected_is_refused(runtime: BlockingRuntime, code: str) -> None:
+    outcome = runtime.execute(code)
+
+    assert outcome.status == "refused"
+    assert "there is no server 'crn'; write crm" in str(outcome.error)
+
+
+RIGHT = [
+    "try:\n    from servers import crn\nexcept ImportError:\n    pass\n1",
     "from servers import crm\nif False:\n    crm.fnd()\n1",
     "from servers import crm\ntry:\n    crm.fnd()\nexcept AttributeError:\n    pass\n1",
     "from servers import crm\ncrm.fnd = lambda: 1\ncrm.fnd()",

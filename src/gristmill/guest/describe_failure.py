@@ -3,6 +3,7 @@
 # A program's code is dynamic, and so is the code that runs it: this file is not type-checked strictly.
 """Describes an exception for the caller: only the program's own lines, and the limit that caused it, if one did."""
 
+import asyncio
 import errno
 import os
 import traceback
@@ -19,6 +20,8 @@ _LIMIT_BY_ERRNO = {
     errno.ENOMEM: "memory_mb",
 }
 
+_MOST_AWAITS = 100
+
 
 def describe_failure(error):
     """Returns the text, the class name, and the name of the limit that was met or None."""
@@ -27,6 +30,35 @@ def describe_failure(error):
     except Exception:  # a hostile __str__, no memory left: the class name is still useful
         text = f"{type(error).__name__} (its traceback cannot be shown)"
     return clip_text(text.rstrip("\n")), type(error).__name__, find_limit(error)
+
+
+def describe_interrupt(error, loop, name):
+    """Describes an interrupt of the program ``name``; if it waited in an event loop, its line is not in the traceback and is
+    added."""
+    text, kind, limit = describe_failure(error)
+    if f'File "{name}"' not in text and (line := _find_waiting_line(loop, name)):
+        text = f'Traceback (most recent call last):\n  File "{name}", line {line}\n{text}'
+    return text, kind, limit
+
+
+def _find_waiting_line(loop, name):
+    """Returns the line at which a task of the program waits, the innermost one, or None."""
+    try:
+        tasks = list(asyncio.all_tasks(loop)) if loop is not None and not loop.is_closed() else []
+        for task in tasks:
+            awaited, line = task.get_coro(), None
+            for _ in range(_MOST_AWAITS):
+                frame = getattr(awaited, "cr_frame", None)
+                if frame is None:
+                    break
+                if frame.f_code.co_filename == name:
+                    line = frame.f_lineno
+                awaited = awaited.cr_await
+            if line is not None:
+                return line
+    except Exception:  # the program may have replaced any of these
+        return None
+    return None
 
 
 def _keep_program_lines(shown):

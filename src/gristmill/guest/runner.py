@@ -42,6 +42,9 @@ _QUICKLY_COMPILED = 20_000
 _PROGRAM_ERRORS = (SyntaxError, ValueError, MemoryError, RecursionError, OverflowError)
 """What compiling raises for the program's own fault."""
 
+_OWN_FOLDERS, _MOST_LEFT_FILES = frozenset({"media", "results", "__pycache__"}), 4
+"""Folders that Gristmill makes in the working directory, and how many names of other files are reported."""
+
 # Bound now: a program that patches these in its own interpreter must not break its report.
 _encode = json.JSONEncoder().encode
 _getpid = os.getpid
@@ -164,7 +167,7 @@ class Runner:
                 _run_exit_handlers()
         except BaseException as raised:
             self.interruptible = False
-            error, kind, limit = _describe_outcome(raised)
+            error, kind, limit = _describe_outcome(raised, self.loop, self._name_program(self.count))
         finally:
             self.interruptible = False
             baseline.stop_timers()
@@ -181,7 +184,8 @@ class Runner:
         _flush_output()
         if self.baseline is not None:
             self.baseline.restore_kernel_state()
-        tail = _encode([make_sendable(error), make_sendable(kind), limit, take_notes()])[1:]
+        left = () if self.keep or error is not None or _getpid() != self.pid else _list_left_files(self.channel.home)
+        tail = _encode([make_sendable(error), make_sendable(kind), limit, take_notes(), *((left,) if left else ())])[1:]
         return f'["done",{_encode(nonce)},{text},{tail}'
 
     def _name_program(self, number):
@@ -280,11 +284,22 @@ def _reseed_random():
         sys.modules["numpy.random"].seed()
 
 
-def _describe_outcome(raised):
+def _list_left_files(folder):
+    """Returns the names of the first files in the working directory of a program whose files are not kept."""
+    try:
+        names = os.listdir(folder) if folder else ()
+    except OSError:
+        return ()
+    return [make_sendable(name[:200]) for name in sorted(names) if name not in _OWN_FOLDERS][:_MOST_LEFT_FILES]
+
+
+def _describe_outcome(raised, loop, name):
     if isinstance(raised, SystemExit):
         if raised.code in (None, 0):
             return None, None, None
         return f"SystemExit: {raised.code}", "SystemExit", None
+    if isinstance(raised, KeyboardInterrupt):
+        return failure.describe_interrupt(raised, loop, name)
     return failure.describe_failure(raised)
 
 

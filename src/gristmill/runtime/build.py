@@ -33,6 +33,7 @@ from gristmill.runtime.execution.execution_state import ExecutionState
 from gristmill.runtime.execution.intake import Intake
 from gristmill.runtime.execution.plan_differences import PlanDifferences
 from gristmill.runtime.execution.present_report import Presenter, Save
+from gristmill.runtime.hints.give_hints import HintGiver
 from gristmill.runtime.open.ended_sessions import EndedSessions
 from gristmill.runtime.open.open_durable import DurableStores, open_durable_stores
 from gristmill.runtime.open.open_sandboxes import OpenSandboxes, open_sandboxes
@@ -46,7 +47,7 @@ from gristmill.runtime.rooms import Rooms
 from gristmill.runtime.tools.discovery import Discovery
 from gristmill.runtime.tools.tool_library import ToolLibrary
 from gristmill.sandbox.base import Pool
-from gristmill.sandbox.managed_packages import find_packages_folder
+from gristmill.sandbox.managed_packages import find_packages_folder, list_packages
 from gristmill.sandbox.pool.kept_interpreters import KeptInterpreters
 from gristmill.store.serving_processes import ServingProcesses
 from gristmill.store.store_identity import read_store_id
@@ -160,6 +161,11 @@ def _build_rooms(
             audit=durable.audit, note_run=intake.note_run, accounts=accounts, outcomes=durable.outcomes,
             name_tool=name_tool,
             metrics=metrics, anomalies=Anomalies(), traces=open_traces() if config.records.traces else NoTraces(), wait=serving,
+        ),
+        hints=HintGiver(
+            catalog=lambda: library.visible, learned=lambda: library.learned, masks=config.mask.mode != "off",
+            server_names=lambda: tuple(upstream.name for upstream in upstreams),
+            list_packages=partial(list_packages, site),
         ),
         plan_differences=PlanDifferences(upstreams=upstreams, library=library, decide=broker.decide),
     )  # fmt: skip

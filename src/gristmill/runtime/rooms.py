@@ -13,6 +13,7 @@ from gristmill.runtime.execution.content_masks import ContentMasks
 from gristmill.runtime.execution.intake import Intake
 from gristmill.runtime.execution.plan_differences import PlanDifferences
 from gristmill.runtime.execution.present_report import Presenter
+from gristmill.runtime.hints.give_hints import HintGiver
 from gristmill.runtime.open.ended_sessions import EndedSessions
 from gristmill.runtime.open.session_stores import SessionStores
 from gristmill.runtime.recording.record_searches import SearchRecorder
@@ -53,6 +54,7 @@ class Rooms(Struct, frozen=True, kw_only=True):
     search_recorder: SearchRecorder
     serving_processes: ServingProcesses
     ended_sessions: EndedSessions
+    hints: HintGiver
     callers: ExecutionCallers = field(default_factory=ExecutionCallers)
     _spaces_with_tools: set[str] = field(default_factory=set[str])
 

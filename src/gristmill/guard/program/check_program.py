@@ -14,7 +14,7 @@ from gristmill.guard.program.known_tools import KnownServer, KnownTools
 from gristmill.guard.program.program_problems import ProgramProblem, join_names
 from gristmill.guard.program.read_program import ImportedName, NameUse, ProgramReading, read_program
 from gristmill.model import Tool
-from gristmill.near_names import find_near_name
+from gristmill.near_names import find_misspelt_name, find_near_name
 
 MOST_CHARS = 60_000
 MOST_PROBLEMS = 20
@@ -110,14 +110,14 @@ class _Check:
             return
         server = self._known.find_server(path[1])
         if server is None:
-            # Not sure: importing an unknown server succeeds in the guest; only a call fails.
-            yield self._build_no_server(path[1], node, sure=False)
+            # The import alone would succeed in the guest, and every call fail: refused before half of the program has run.
+            yield self._build_no_server(path[1], node, sure=sure)
         elif len(path) > 2 and server.find_function(path[2]) is None and not path[2].startswith("_") and path[2] != "*":
             yield self._build_no_tool(server, path[2], node, sure)
 
     def _build_no_server(self, name: str, node: ast.stmt | ast.expr, *, sure: bool) -> ProgramProblem:
         modules = [each.module for each in self._known.servers]
-        meant = find_near_name(name, modules)
+        meant = find_misspelt_name(name, modules)
         fix = f"write {meant}" if meant else f"there are {join_names(modules)}"
         return self._build_problem(node, f"there is no server {name[:80]!r}", fix, certain=sure)
 

@@ -7,8 +7,10 @@ from msgspec import Struct, field
 
 from gristmill.guard.program.literal_schemas import is_small_schema, is_understood_schema
 from gristmill.model import Json, Tool
-from gristmill.near_names import find_near_name
+from gristmill.near_names import find_misspelt_name
 
+_PACKAGES = frozenset({"attr", "dotenv", "httplib2", "httpx", "mcp", "orjson", "pytz", "rich", "simplejson", "ujson", "yaml"})
+"""Packages with names like those of modules that Python has."""
 _BRANCHING_WORDS = frozenset({"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "$ref", "$dynamicRef", "dependentSchemas"})
 
 
@@ -83,8 +85,10 @@ class KnownTools(Struct, frozen=True, kw_only=True):
         return found or name in self.workspace()
 
     def find_near_module(self, name: str) -> str | None:
-        """Returns the module that was probably meant, if the modules can be listed."""
-        return None if self.importable is None or callable(self.importable) else find_near_name(name, self.importable)
+        """Returns the module whose name was misspelt, if the modules can be listed. A missing package is no misspelling."""
+        if self.importable is None or callable(self.importable) or name in _PACKAGES:
+            return None
+        return find_misspelt_name(name, self.importable, likeness=0.75)
 
     def find_signature(self, tool: Tool) -> KnownSignature | None:
         """Returns the arguments of ``tool``; None when its schema is too complex to read them."""

@@ -74,7 +74,8 @@ async def execute(
             report = Report(status="refused", error=refusal.message, error_type=refusal.code, isolation=rooms.pool.isolation)
         advice = (*advice, *run.conversions, *explain_notes(report.notes))
         shown = await rooms.presenter(run, report)
-        outcome = _build_outcome(run, shown, plan, (*describe_repair(repaired, rooms.check_code.list_packages), *advice))
+        told = describe_repair(repaired, rooms.check_code.list_packages)
+        outcome = _build_outcome(run, shown, plan, (*told, *advice, *rooms.hints(run, shown.report)))
         return await record.finish(run, replace_outcome(outcome, repaired=repaired) if repaired else outcome)
 
 

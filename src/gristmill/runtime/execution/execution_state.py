@@ -11,6 +11,7 @@ from msgspec import Struct, field
 from gristmill.guard.mask.redactor import Redactor
 from gristmill.guard.policy.approvals import Grant
 from gristmill.model import Decision, Execution, Json, PlannedCall, ToolCall
+from gristmill.runtime.hints.result_samples import ResultSample
 from gristmill.sandbox.base import CallGate
 
 PLANNED = "$planned"
@@ -41,6 +42,15 @@ class RecordedCall(Struct, frozen=True, kw_only=True):
     attempt: int = 0
 
 
+class MadeCalls(Struct):
+    """The calls of one tool in a run: how many, how many of them failed, how long they took, and the shape of the last result."""
+
+    count: int = 0
+    failed: int = 0
+    seconds: float = 0.0
+    sample: ResultSample | None = None
+
+
 class ExecutionState(Struct, kw_only=True):
     """One pass through a program. ``root`` is the first execution of a chain of resumed ones, which share a journal."""
 
@@ -64,6 +74,8 @@ class ExecutionState(Struct, kw_only=True):
     """Results of approved calls, by approval and number in its plan: later calls may refer to them."""
     noted: bool = False
     """Whether enough is stored to resume this run after a crash."""
+    made: dict[str, MadeCalls] = field(default_factory=dict[str, MadeCalls])
+    """The calls of this pass that were answered or broken off, by tool, for hints."""
     gate: CallGate = field(default_factory=CallGate)
     """Closed when the program has ended: from then on none of its calls may leave."""
     conversions: dict[str, None] = field(default_factory=dict[str, None])

@@ -23,8 +23,12 @@ from gristmill.ledger.tokens.spent_records import SpentCall, SpentExecution
 from gristmill.ledger.trace import NoTraces, ReportEnding
 from gristmill.model import ABANDONED, Execution, Handler, Json, Outcome, ToolCall, ToolResult
 from gristmill.runtime.calls.answer_discovery import RESERVED_SERVER as RESERVED
-from gristmill.runtime.execution.execution_state import ExecutionState
+from gristmill.runtime.execution.execution_state import ExecutionState, MadeCalls
+from gristmill.runtime.hints.result_samples import take_sample
 from gristmill.runtime.recording.token_accounts import TokenAccounts, UncountedCall, UncountedExecution, render_returned
+
+MOST_TOOLS_NOTED = 50
+"""Most tools of one run whose calls are noted for hints."""
 
 
 class Recorder(Struct, frozen=True, kw_only=True):
@@ -153,8 +157,23 @@ class ExecutionRecorder(Struct):
         if ending.status == "refused.call":
             self._record_security(call, ending.rule or "refused.call", {"tool": tool})
         self._record_anomalies(call, tool, ending)
+        if ending.status != "planned":
+            self._note_made(tool, ending)
         if server != RESERVED and ending.status != "planned":
             self.calls_made.append(_build_made_call(call, tool, ending, len(self.calls_made), self.recorder.clock()))
+
+    def _note_made(self, tool: str, ending: "RecordedEnding") -> None:
+        """Notes a call for hints. The shape of its result is noted once: a program may make thousands of calls."""
+        if (made := self.run.made.get(tool)) is None:
+            if len(self.run.made) >= MOST_TOOLS_NOTED:
+                return
+            made = self.run.made[tool] = MadeCalls()
+        made.count += 1
+        made.seconds += ending.seconds
+        if ending.status != "ok":
+            made.failed += 1
+        elif made.sample is None:
+            made.sample = take_sample(ending.value)
 
     def _count_masks(self, run: ExecutionState) -> None:
         """Counts masks and resets the redactor's count, as several executions may share a redactor and must not count twice."""
@@ -273,6 +292,7 @@ class RecordedEnding(Struct, frozen=True, kw_only=True):
 
     status: str
     result: str = ""
+    value: Json = None
     error: str | None = None
     rule: str | None = None
     seconds: float = 0.0
@@ -294,7 +314,9 @@ class RecordCalls(Struct, frozen=True):
                 if result.is_error:
                     report_ending("tool_error")
             status = "planned" if result.planned is not None else "failed" if result.is_error else "ok"
-            ending = RecordedEnding(status=status, result=_encode_result(result), seconds=time.perf_counter() - began)
+            ending = RecordedEnding(
+                status=status, result=_encode_result(result), value=result.value, seconds=time.perf_counter() - began
+            )
             return result
         except Error as error:
             rule = error.rule if isinstance(error, Refused) else None

@@ -28,6 +28,7 @@ each shorter than half of it."""
 
 
 UnfitReason = Literal["limits", "output", "folder", "descriptors", "interpreter"]
+MOST_LEFT_FILES = 8
 MOST_NOTES = 20
 
 
@@ -83,6 +84,8 @@ class DoneFrame(msgspec.Struct, array_like=True, tag="done", forbid_unknown_fiel
     error_type: str | None
     limit: str | None
     notes: Annotated[list[RunNote], msgspec.Meta(max_length=MOST_NOTES)] = []
+    left_files: Annotated[list[str], msgspec.Meta(max_length=MOST_LEFT_FILES)] = []
+    """Files that a program without a session leaves in its working directory."""
 
 
 RunFrame = BegunFrame | UnfitFrame | CallFrame | AbandonFrame | DoneFrame

@@ -54,8 +54,7 @@ class IdleSession:
 
     def interrupt(self) -> None:
         """Asks the running program to end, even if it has stopped itself."""
-        send_signal(self._pidfd, signal.SIGINT)
-        send_signal(self._pidfd, signal.SIGCONT)
+        interrupt_process(self._pidfd)
 
     def tidy_up(self) -> None:
         """Ends what the last program left running, and checks a little later that the session is stopped."""
@@ -121,3 +120,9 @@ class IdleSession:
         self._is_still = False
         if self._check is not None:
             self._check.cancel()
+
+
+def interrupt_process(pidfd: int) -> None:
+    """Asks the program that a process runs to end, even if it has stopped itself."""
+    send_signal(pidfd, signal.SIGINT)
+    send_signal(pidfd, signal.SIGCONT)

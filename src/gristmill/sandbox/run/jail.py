@@ -20,7 +20,7 @@ from gristmill.sandbox.pool.session_processes import SessionProcesses, send_sign
 from gristmill.sandbox.pool.template_process import ChildExit
 from gristmill.sandbox.run import frames as bridge
 from gristmill.sandbox.run.disk_watch import DiskWatch
-from gristmill.sandbox.run.idle_session import IdleSession
+from gristmill.sandbox.run.idle_session import IdleSession, interrupt_process
 from gristmill.sandbox.run.jail_run import JailRun, RunTicker
 from gristmill.sandbox.run.run_calls import RunCalls
 from gristmill.sandbox.run.run_report import JailFindings, JailHandles, build_report
@@ -35,9 +35,10 @@ FRAME_BYTES = 1 << 16
 PAST_NONCES, MOST_LATE_FRAMES = 8, 100
 """Frames of so many earlier executions are ignored, up to this number each time: a thread that was left behind may send some."""
 GRACE_SECONDS = 0.15
-"""How long a kept session may take to stop by itself before it is killed."""
+"""How long a program may take to stop by itself before it is killed."""
 BEGIN_SECONDS = 1.0
 DISK_LIMITS = frozenset({"workspace_mb", "workspace_files"})
+TIME_LIMITS = frozenset({"seconds", "cpu_seconds"})
 """How long a kept session may take to begin with a program, at most half of what the program may take."""
 
 
@@ -344,18 +345,19 @@ class Jail:
             self._run.ending.set_result(ending)
 
     def _stop_for_limit(self, limit: str) -> None:
-        """Ends the run because of a limit: a session is asked to stop first, so that its state may survive."""
+        """Ends the run because of a limit: a session is asked to stop first, so that its state may survive, and so is a program
+        that took too long, so that it can say at which line it was."""
         run = self._run
         if run is None or self._handles is None or run.stopping:
             return
         run.stopping = limit
-        # A program that fills the disk gets no time to go on with it.
-        if self._idle is None or not run.begun or limit in DISK_LIMITS:
+        # A program that fills the disk or the memory gets no time to go on with it.
+        if not run.begun or limit in DISK_LIMITS or (self._idle is None and limit not in TIME_LIMITS):
             self._end_by_force()
-        else:
-            run.calls.close(f"the execution is ended at its limit {limit}")  # the program need not wait for answers
-            self._idle.interrupt()
-            self._loop.call_later(GRACE_SECONDS, self._end_by_force_if_running, run)
+            return
+        run.calls.close(f"the execution is ended at its limit {limit}")  # the program need not wait for answers
+        interrupt_process(self._handles.pidfd)
+        self._loop.call_later(GRACE_SECONDS, self._end_by_force_if_running, run)
 
     def _end_by_force_if_running(self, run: JailRun) -> None:
         if self._run is run:

@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from gristmill.escape_text import shorten_name
 from gristmill.events import OutputWritten
 from gristmill.model import Isolation, Report, State, Usage
 from gristmill.sandbox.linux import process_tree as tree
@@ -11,6 +12,9 @@ from gristmill.sandbox.run import frames as bridge
 from gristmill.sandbox.run.captured_output import CapturedOutput
 from gristmill.sandbox.run.jail_run import JailRun
 from gristmill.sandbox.run.verdict import RunEnding, judge_ending
+
+MOST_LEFT_FILES, NAME_CHARACTERS = 3, 60
+"""How many of the files that a program left are named, and how much of each name."""
 
 
 class JailHandles(Struct, frozen=True, kw_only=True):
@@ -59,7 +63,12 @@ def build_report(run: JailRun, ending: RunEnding, handles: JailHandles, found: J
         isolation=found.isolation,
         state=found.state,
         notes=tuple(dict.fromkeys(ending.done.notes)) if ending.done else (),
+        left_files=_list_left_files(ending.done) if ending.done and verdict.status == "ok" else (),
     )
+
+
+def _list_left_files(done: bridge.DoneFrame) -> tuple[str, ...]:
+    return tuple(shorten_name(name, NAME_CHARACTERS) for name in done.left_files[:MOST_LEFT_FILES])
 
 
 def _measure_peak_mb(handles: JailHandles, found: JailFindings) -> float:

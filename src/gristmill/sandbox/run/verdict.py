@@ -1,5 +1,6 @@
 """Decides how a run ended, from what the host saw and, with lower rank, from what the guest reports. Pure functions."""
 
+import re
 import signal
 
 from msgspec import Struct
@@ -27,6 +28,8 @@ UNFIT_REASONS: dict[UnfitReason, str] = {
 ERROR_CHARACTERS, KIND_CHARACTERS = 40_000, 200
 """How much is kept of an error's text and class name: our guest clips them too, but a hostile one would not."""
 
+_PROGRAM_LINE = re.compile(r'  File "<code \d{1,9}>", line (\d{1,7})')
+
 
 class RunEnding(Struct, frozen=True, kw_only=True):
     """Why a run is over: the guest's closing frame, a limit that the host enforced, or a crash."""
@@ -51,11 +54,17 @@ def judge_ending(ending: RunEnding, limits: Limits, *, out_of_memory: bool) -> V
     if limit is None and ending.done is None:
         limit = "memory_mb" if out_of_memory else "cpu_seconds" if "SIGXCPU" in (ending.crash or "") else None
     if limit is not None:
-        text = f"LimitExceeded: {limit} = {getattr(limits, limit):g} was exceeded and the run was ended"
+        text = f"LimitExceeded: {limit} = {getattr(limits, limit):g} was exceeded and the run was ended{_find_line(ending.done)}"
         return Verdict(status="limited", limit=limit, error=text, error_type="LimitExceeded")
     if ending.done is None:
         return Verdict(status="crashed", error=f"Crashed: {ending.crash}", error_type="Crashed")
     return _judge_guest_report(ending.done)
+
+
+def _find_line(done: DoneFrame | None) -> str:
+    """Returns the line of the program at which it was interrupted, in words; empty if the guest does not say."""
+    lines = _PROGRAM_LINE.findall((done.error or "")[-ERROR_CHARACTERS:]) if done is not None else ()
+    return f" at line {lines[-1]}" if lines else ""
 
 
 def _judge_guest_report(done: DoneFrame) -> Verdict:

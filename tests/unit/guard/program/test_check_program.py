@@ -55,6 +55,10 @@ def found(code: str, known: KnownTools = KNOWN) -> list[tuple[int, str, bool]]:
 
 
 CERTAIN = {
+    "from servers import crn": (1, "there is no server 'crn'; write crm"),
+    "from servers import git": (1, "there is no server 'git'; there are crm, my_mail"),
+    "import servers.crn": (1, "there is no server 'crn'; write crm"),
+    "from servers import crn\nprint(crn.find)": (1, "there is no server 'crn'; write crm"),
     "from servers import crn\ncrn.find('a')": (2, "there is no server 'crn'; write crm"),
     "from servers.crn import find\nfind('a')": (2, "there is no server 'crn'; write crm"),
     "from servers.crm import fnd": (1, "crm has no tool 'fnd'; write find"),
@@ -105,9 +109,6 @@ def test_what_no_run_survives_is_certain(code: str) -> None:
 
 
 ADVICE = [
-    "from servers import crn",
-    "import servers.crn",
-    "from servers import crn\nprint(crn.find)",
     "from servers import crm\ntry:\n    crm.fnd()\nexcept AttributeError:\n    pass",
     "from servers import crm\nif x:\n    crm.fnd()",
     "from servers import crm\ny = x and crm.fnd()",

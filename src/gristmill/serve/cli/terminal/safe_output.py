@@ -70,6 +70,12 @@ def outcome_to_json(outcome: Outcome) -> dict[str, Any]:
     return {**to_builtins(outcome), "tools_called": list(outcome.tools_called)}
 
 
+def print_hints(console: "Console", outcome: Outcome) -> None:
+    """Prints what the outcome advises, a line for each hint."""
+    for line in outcome.advice:
+        console.print(neutralize_text(f"hint: {line}"), style="yellow")
+
+
 def summarize_outcome(outcome: Outcome) -> "Text":
     """Describes an outcome in one line."""
     status = (outcome.status, "green" if outcome.success else "red")

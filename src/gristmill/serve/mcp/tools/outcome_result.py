@@ -11,6 +11,7 @@ from typing import Any
 from mcp_types import CallToolResult, ContentBlock, TextContent
 
 from gristmill.model import LeftOut, Outcome, Plan
+from gristmill.runtime.hints.give_hints import explain_error
 from gristmill.serve.harmless_text import neutralize_json, neutralize_text
 from gristmill.serve.mcp.questions.ask_approval import describe_plan
 
@@ -33,7 +34,8 @@ def is_no_error(outcome: Outcome) -> bool:
 
 def render_text(outcome: Outcome, *, expires: float | None = None) -> str:
     """Returns the outcome as text for a model."""
-    parts = [_write_head(outcome), *map(neutralize_text, outcome.advice), *map(_describe_left_out, outcome.left_out)]
+    hints = [f"hint: {neutralize_text(line)}" for line in outcome.advice]
+    parts = [_write_head(outcome), *hints, *map(_describe_left_out, outcome.left_out)]
     if outcome.session:
         parts.append(
             f"session: {outcome.session}" + (f" (kept until {_format_day(expires)}, longer when used)" if expires else "")
@@ -72,10 +74,11 @@ def render_fields(outcome: Outcome) -> dict[str, Any]:
 
 
 def build_error_result(text: str, **fields: Any) -> CallToolResult:
-    """Returns a tool error that the model can read and act on."""
+    """Returns a tool error that the model can read and act on, with the hint for errors of this ``code``."""
+    error, hint = neutralize_text(text), explain_error(str(fields.get("code")), text)
     return CallToolResult(
-        content=[TextContent(text=neutralize_text(text))],
-        structured_content={"error": neutralize_text(text), **fields},
+        content=[TextContent(text=f"{error}\nhint: {hint}" if hint else error)],
+        structured_content={"error": error, **fields, **({"advice": [hint]} if hint else {})},
         is_error=True,
     )
 

@@ -15,6 +15,7 @@ from gristmill.runtime.runtime import Runtime
 from gristmill.serve.cli.terminal.safe_output import (
     neutralize_text,
     outcome_to_json,
+    print_hints,
     print_json,
     stderr,
     stdout,
@@ -129,6 +130,7 @@ async def _execute_and_print(config: Any, code: str | None, how: dict[str, Any],
         stdout().print(neutralize_text(_format_result(outcome.result)))
     if outcome.error:
         stderr().print(neutralize_text(outcome.error), style="red")
+    print_hints(stderr(), outcome)
     stderr().print(summarize_outcome(outcome), style="dim")
     if outcome.status == "awaiting_approval" and outcome.plan is not None:
         print_plan(stderr(), outcome.plan)

@@ -11,7 +11,7 @@ from gristmill.config.tree import load_config
 from gristmill.errors import Error
 from gristmill.events import Event, OutputWritten
 from gristmill.model import Outcome, Plan
-from gristmill.serve.cli.terminal.safe_output import neutralize_text, outcome_to_json, print_error, stderr, stdout
+from gristmill.serve.cli.terminal.safe_output import neutralize_text, outcome_to_json, print_error, print_hints, stderr, stdout
 from gristmill.serve.cli.terminal.shell_completion import CompletionNames, complete_word
 from gristmill.serve.cli.terminal.shell_input import read_typed_lines, set_up_terminal, split_piped_text
 from gristmill.serve.cli.terminal.shell_session import PlanVerdict, ShellInterrupted, ShellSession, open_shell_session
@@ -139,6 +139,7 @@ class _ShellCommands:
             stdout().print(neutralize_text(pformat(outcome.result, width=100, sort_dicts=False)))
         if outcome.error:
             stderr().print(neutralize_text(outcome.error), style="red")
+        print_hints(stderr(), outcome)
         if outcome.status == "awaiting_approval":
             stderr().print("stopped: some calls need approval", style="yellow")
         if outcome.state == "fresh" and self._is_used:

@@ -1,0 +1,1 @@
+"""Hints: what to change in a program that failed, from one table of failures."""
