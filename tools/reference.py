@@ -25,7 +25,7 @@ from gristmill.serve.http.http_door import open_door
 from gristmill.serve.problem_codes import EXIT_CODES, HTTP_STATUSES, STATUS_EXIT_CODES
 
 _HINTS = """\
-A program that fails gets a hint: what to change, in `advice`, and after `hint:` in the text of an MCP answer and of `gristmill run`.
+A program that fails gets a hint: what to change, in `advice`, and after `hint:` in the text of MCP answers and `gristmill run`.
 This is the table of failures, in which the first one that fits counts; words in braces are filled in. A program that fails in the
 same way again also gets the signature of its tools, the shape of a real result and an example:
 [troubleshooting](../guides/troubleshooting.md#a-program-fails)."""
