@@ -47,7 +47,7 @@ from gristmill.runtime.rooms import Rooms
 from gristmill.runtime.tools.discovery import Discovery
 from gristmill.runtime.tools.tool_library import ToolLibrary
 from gristmill.sandbox.base import Pool
-from gristmill.sandbox.managed_packages import find_packages_folder, list_packages
+from gristmill.sandbox.managed_packages import find_packages_folder
 from gristmill.sandbox.pool.kept_interpreters import KeptInterpreters
 from gristmill.store.serving_processes import ServingProcesses
 from gristmill.store.store_identity import read_store_id
@@ -145,11 +145,12 @@ def _build_rooms(
         clean_errors=CleanErrors(durable.credentials, list_own_folders(config.state_dir)),
     )  # fmt: skip
     site = find_packages_folder(config.sandbox.venv, config.sandbox.packages, config.state_dir)
+    check_code = CodeChecks(library, upstreams, stores.workspaces, site, config.guard)
     name_tool = build_name_tool(library.find_key)
     return Rooms(
         config=config, pool=pool, interpreters=kept, session_stores=stores, upstreams=upstreams, library=library,
         discovery=discovery,
-        broker=broker, intake=intake, check_code=CodeChecks(library, upstreams, stores.workspaces, site, config.guard),
+        broker=broker, intake=intake, check_code=check_code,
         spent=durable.spent, mask_and_flow=mask_and_flow, search_recorder=searches,
         content_masks=ContentMasks(redactors=durable.redactors, config=config.mask),
         serving_processes=processes, ended_sessions=_build_ended_sessions(config, durable, processes, kept, mask_and_flow),
@@ -165,7 +166,7 @@ def _build_rooms(
         hints=HintGiver(
             catalog=lambda: library.visible, learned=lambda: library.learned, masks=config.mask.mode != "off",
             server_names=lambda: tuple(upstream.name for upstream in upstreams),
-            list_packages=partial(list_packages, site),
+            list_packages=check_code.list_packages,
         ),
         plan_differences=PlanDifferences(upstreams=upstreams, library=library, decide=broker.decide),
     )  # fmt: skip

@@ -33,17 +33,6 @@ def find_packages_folder(venv: Path | None, packages: Sequence[str], state: Path
     return site.resolve()
 
 
-def list_packages(site: Path | None) -> tuple[str, ...]:
-    """Returns the names of the packages in the folder, sorted; none without a folder."""
-    if site is None:
-        return ()
-    try:
-        names = {name.removesuffix(".dist-info").rpartition("-")[0] for name in os.listdir(site) if name.endswith(".dist-info")}
-    except OSError:
-        return ()
-    return tuple(sorted(names - {"pip", "setuptools", "wheel", ""}, key=str.lower))
-
-
 def locate_managed_environment(packages: Sequence[str], state: Path) -> Path:
     """Returns where the environment for this list of requirements is kept; each list has an environment of its own."""
     text = json.dumps([get_python_name(), sorted(packages)])

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from msgspec import Struct
 
 from gristmill.escape_text import shorten_name
+from gristmill.guard.program.repair.javascript import looks_like_javascript
 from gristmill.model import Report
 from gristmill.runtime.calls.answer_discovery import RESERVED_SERVER
 from gristmill.runtime.execution.execution_state import ExecutionState, MadeCalls
@@ -230,6 +231,7 @@ FACTS: Mapping[str, Callable[[FailureFacts], str | None]] = {
     "standard_module": lambda facts: name if (name := facts.get_group("name")) in _STANDARD_MODULES else None,
     "earlier_program": lambda facts: "yes" if facts.memory.made_name(facts.get_group("name")) else None,
     "fresh_interpreter": _find_fresh_interpreter,
+    "python_program": lambda facts: None if looks_like_javascript(facts.failure.code) else "yes",
     "left_files": lambda facts: ", ".join(facts.report.left_files) or None,
     "output_cut": lambda facts: "yes" if facts.report.truncated else None,
 }

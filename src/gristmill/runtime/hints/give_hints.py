@@ -1,6 +1,6 @@
 """Gives hints: what to change in a program that failed, from the table of failures, and more if it failed that way before."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 
@@ -29,7 +29,7 @@ class HintGiver:
         catalog: Callable[[], Catalog],
         learned: Callable[[], Mapping[str, LearnedResultType]],
         server_names: Callable[[], tuple[str, ...]],
-        list_packages: Callable[[], tuple[str, ...]],
+        list_packages: Callable[[], Sequence[str]],
         *,
         masks: bool,
     ) -> None:
@@ -51,7 +51,7 @@ class HintGiver:
 
     @cached_property
     def _installed(self) -> tuple[str, ...]:
-        return self._list_packages()
+        return tuple(self._list_packages())
 
     def _explain_success(self, run: ExecutionState, report: Report, memory: CallerMemory) -> tuple[str, ...]:
         facts = self._collect_facts(run, report, memory)

@@ -243,6 +243,7 @@ SYNTAX_FAILURES = (
         name="python.syntax",
         when="the program is not Python, and could not be repaired",
         errors=frozenset({"SyntaxError"}),
+        needs=("python_program",),
         hint=(
             "nothing was run: send plain Python text, whole, without Markdown, JSON or prose around it; check brackets "
             "and quotes at that line"
