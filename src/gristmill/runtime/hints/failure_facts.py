@@ -56,7 +56,7 @@ class FailureFacts(Struct, frozen=True, kw_only=True):
 
     def __getitem__(self, name: str) -> str:
         """Returns a group or a fact, for ``format_map``; empty if it is not known."""
-        return self.groups.get(name) or self.find(name) or ""
+        return self.groups.get(name) or (self.find(name) if name in FACTS else None) or ""
 
     def find(self, name: str) -> str | None:
         """Returns the fact of that name, or None if it is not known."""

@@ -52,14 +52,11 @@ RESULT_FAILURES = (
     ),
     FailureClass(
         name="result.attribute",
-        when="a field of an object is read as an attribute",
+        when="a field is read that the object does not have",
         errors=frozenset({"AttributeError"}),
-        text=(
-            r"'(?:dict|Record\w*|\w*Object)' object has no attribute '(?P<key>\w+)'|there is no (?:field|key"
-            r"|attribute) '(?P<field>\w+)'"
-        ),
+        text=r"'dict' object has no attribute '(?P<key>\w+)'|this object has no '(?P<field>[^'\n]{1,80})'",
         needs=_SHAPES,
-        hint='read fields as row["name"]; {shapes}',
+        hint="there is no field {key}{field}: {shapes}",
     ),
     FailureClass(
         name="result.list_attribute",
