@@ -34,10 +34,10 @@ demo: setup    ## answer questions over the example apps live: code, nested call
 test: check unit attack    ## checks, tests and attack tests: what CI runs
 
 unit: setup servers    ## unit, integration and end-to-end tests, with branch coverage of ground, rooms and hall (COVERAGE= is without)
-	$(BIN)/python -m pytest tests examples --ignore=tests/attack -m "not thorough" -q -n 3 --dist loadfile $(COVERAGE)
+	$(BIN)/python tools/run_tests.py tests examples --ignore=tests/attack -m "not thorough" -q -n 3 --dist loadfile $(COVERAGE)
 
 test-all: check servers    ## everything, the heavy matrices included: all tests, attack tests, CPython's own tests
-	$(BIN)/python -m pytest tests examples --ignore=tests/attack -q -n 3 --dist loadfile
+	$(BIN)/python tools/run_tests.py tests examples --ignore=tests/attack -q -n 3 --dist loadfile
 	$(BIN)/python tools/attack.py
 	$(BIN)/python tools/cpython_tests.py
 

@@ -1,7 +1,8 @@
-"""Run the attack tests as whoever we are and, where that is root, once more as an unprivileged user.
+"""Runs the attack tests as the current user and, where that is root, once more as an unprivileged user.
 
 An unprivileged user can often not even reach root's interpreter or checkout, so a relocated copy of both is made first.
 Fails when a test fails and when one was skipped because the kernel lacks a feature: an untested promise is not kept.
+A few failed tests are run once more, alone, as ``run_tests.py`` does; those that pass then are reported as flaky.
 """
 
 import compileall
@@ -18,6 +19,8 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+
+from run_tests import RERUN_SECONDS, Verdict, all_passed, cache_options, judge_run, read_failed, report_verdict
 
 ROOT = Path(__file__).parents[1]
 NOBODY = 65_534
@@ -50,7 +53,7 @@ class Result:
     """How one pass over the tests went."""
 
     who: str
-    code: int
+    verdict: Verdict
     seconds: float
     tests: int
     skipped: tuple[tuple[str, str], ...]
@@ -62,7 +65,7 @@ class Result:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run, and sum up. One pass keeps one core busy: as root and as nobody at the same time takes half as long."""
+    """Runs the passes and sums up. One pass keeps one core busy: as root and as nobody at the same time takes half as long."""
     if os.geteuid() != 0:
         return summary([run("this user", Path(sys.executable), ROOT, arguments)])
     with ThreadPoolExecutor(2) as passes:
@@ -83,7 +86,7 @@ def run_in_a_copy(arguments: Sequence[str]) -> list[Result]:
 
 
 def run(who: str, python: Path, root: Path, arguments: Sequence[str], uid: int | None = None) -> Result:
-    """One pass over the tests as ``uid``."""
+    """Makes one pass over the tests as ``uid``."""
     home = Path(tempfile.mkdtemp(prefix="gristmill-home-"))
     home.chmod(0o755)  # canaries lie below: only the wall may keep code from them, not the folder's mode
     report = home / "report.xml"
@@ -91,21 +94,33 @@ def run(who: str, python: Path, root: Path, arguments: Sequence[str], uid: int |
         os.chown(home, uid, uid)
     environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(home), "TMPDIR": str(home), "LANG": "C.UTF-8"}
     environment |= {name: value for name, value in os.environ.items() if name.startswith("GRISTMILL_ATTACK_")}
-    command = [
-        str(python), "-B", "-m", "pytest", "tests/attack", "-q", "-p", "no:cacheprovider", f"--junitxml={report}",
-        f"--basetemp={home}/pytest", *arguments,
-    ]  # fmt: skip
+
+    def start(words: Sequence[str], report: Path, seconds: float | None = None) -> "subprocess.CompletedProcess[str]":
+        command = [str(python), "-B", "-m", "pytest", "-q", f"--junitxml={report}", f"--basetemp={home}/pytest", *words]
+        return subprocess.run(
+            command, cwd=root, env=environment, check=False, user=uid, group=uid, extra_groups=None if uid is None else [],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=seconds,
+        )  # fmt: skip
+
+    def passes_alone(test: str) -> bool:
+        again = home / "alone.xml"
+        again.unlink(missing_ok=True)
+        try:
+            done = start([test, "-p", "no:cacheprovider"], again, RERUN_SECONDS)
+        except subprocess.TimeoutExpired:
+            return False
+        print(f"\nonce more, alone, as {who}: {test}\n{done.stdout}", flush=True)
+        return done.returncode == 0 and all_passed(again)
+
     started = time.monotonic()
     try:
-        done = subprocess.run(
-            command, cwd=root, env=environment, check=False, user=uid, group=uid, extra_groups=None if uid is None else [],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        )  # fmt: skip
+        done = start(["tests/attack", *cache_options(home), *arguments], report)
         print(f"\nattack tests as {who}\n{done.stdout}", flush=True)
         tests, skipped = read_report(report)
+        verdict = judge_run(done.returncode, read_failed(home), passes_alone)
     finally:
         shutil.rmtree(home, ignore_errors=True)
-    return Result(who, done.returncode, time.monotonic() - started, tests, skipped)
+    return Result(who, verdict, time.monotonic() - started, tests, skipped)
 
 
 def read_report(report: Path) -> tuple[int, tuple[tuple[str, str], ...]]:
@@ -183,7 +198,7 @@ def summary(results: Sequence[Result]) -> int:
     print()
     failed = False
     for result in results:
-        good = result.code == 0 and not result.untested
+        good = result.verdict.code == 0 and not result.untested
         failed |= not good
         word = "held" if good else "FAILED"
         print(f"{word}: {result.tests} attack tests as {result.who}, {len(result.skipped)} skipped, {result.seconds:.0f} s")
@@ -191,6 +206,8 @@ def summary(results: Sequence[Result]) -> int:
             print(f"  {count} skipped, {reason}")
         for name, reason in result.untested:
             print(f"  UNTESTED: {name}: {reason}")
+    for result in results:
+        report_verdict(result.verdict, f"attack tests as {result.who}")
     if len(results) == 1 and os.geteuid() != 0:
         print("not run as root: start `make attack` as root to test both")
     return 1 if failed else 0
