@@ -21,7 +21,7 @@ from typing import Any
 from bench.machine import commit, describe
 from gristmill.config.tree import load_config
 from gristmill.model import Tool
-from gristmill.upstream.remembered_tools import RememberedTools, save_remembered_tools
+from gristmill.upstream.listing.remembered_tools import RememberedTools, save_remembered_tools
 
 SERVERS, TOOLS = 50, 20
 WORDS = "customer invoice order ticket file branch message event user report".split()

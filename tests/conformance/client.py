@@ -20,8 +20,8 @@ from gristmill.upstream.base import InputAnswer, InputRequest
 from gristmill.upstream.build_server import make_http_address
 from gristmill.upstream.http import http_transport as http
 from gristmill.upstream.http.http_transport import make_http_transport
+from gristmill.upstream.listing.list_tools import ToolFilter, list_tools
 from gristmill.upstream.login.oauth_login import listen_for_browser
-from gristmill.upstream.mcp.list_tools import ToolFilter, list_tools
 from gristmill.upstream.mcp.mcp_connection import ConnectionHooks, McpConnection, open_connection
 from gristmill.upstream.secret_references import SecretReferences
 

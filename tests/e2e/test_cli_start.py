@@ -12,7 +12,7 @@ import pytest
 from gristmill.config.tree import load_config
 from gristmill.model import Tool
 from gristmill.serve.cli.verb_table import VERBS
-from gristmill.upstream.remembered_tools import RememberedTools, save_remembered_tools
+from gristmill.upstream.listing.remembered_tools import RememberedTools, save_remembered_tools
 
 ROOT = Path(__file__).parents[2]
 HEAVY = {

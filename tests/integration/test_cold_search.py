@@ -18,7 +18,7 @@ from gristmill.runtime.open.session_stores import SkillScope, open_session_store
 from gristmill.runtime.tools.kept_json import write_json
 from gristmill.serve.cli.app import app
 from gristmill.session.skills.skill import SkillDraft
-from gristmill.upstream.remembered_tools import RememberedTools, save_remembered_tools
+from gristmill.upstream.listing.remembered_tools import RememberedTools, save_remembered_tools
 
 SERVERS = ("crm", "get-weather", "files")
 

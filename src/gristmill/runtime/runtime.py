@@ -112,7 +112,7 @@ class Runtime:
         with Keeper() as keeper:
             # Imported while the keeper's interpreter starts.
             from gristmill.config.tree import Config, load_config
-            from gristmill.runtime.open.open_sandboxes import start_sandboxes
+            from gristmill.runtime.open.sandboxes.open_sandboxes import start_sandboxes
 
             settings = config if isinstance(config, Config) else load_config(config)
             check_state_folder(settings.state_dir)

@@ -10,7 +10,7 @@ from gristmill.errors import Error, SandboxCrashed, ToolFailed
 from gristmill.events import Emit
 from gristmill.model import Handler, Isolation, Json, Limits, Report, ToolCall
 from gristmill.runtime.build import open_rooms
-from gristmill.runtime.open.open_sandboxes import build_keep_rules
+from gristmill.runtime.open.sandboxes.open_sandboxes import build_keep_rules
 from gristmill.runtime.runtime import Runtime
 from gristmill.sandbox.base import Pool, Sandbox, SandboxJob
 from gristmill.sandbox.pool.kept_interpreters import KeptInterpreters

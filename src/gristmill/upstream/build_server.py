@@ -15,10 +15,11 @@ from gristmill.errors import ConfigError
 from gristmill.upstream.base import Upstream
 from gristmill.upstream.http.http_transport import HttpAddress, make_http_transport, make_sse_transport
 from gristmill.upstream.json_limits import JsonLimits
+from gristmill.upstream.listing.remembered_tools import RememberedTools, load_remembered_tools, save_remembered_tools
+from gristmill.upstream.listing.tool_filter import ToolFilter
 from gristmill.upstream.login.oauth_login import LoginBrowser, SharedLogin, make_login_provider
 from gristmill.upstream.mcp.mcp_connection import Dial
 from gristmill.upstream.mcp.supervisor import SupervisedServer
-from gristmill.upstream.remembered_tools import RememberedTools, load_remembered_tools, save_remembered_tools
 from gristmill.upstream.secret_references import SecretReferences
 from gristmill.upstream.server_terms import OutsideHooks, ServerTerms
 from gristmill.upstream.stdio.confined_program import confine_program
@@ -26,7 +27,6 @@ from gristmill.upstream.stdio.process_warden import ProcessWarden
 from gristmill.upstream.stdio.server_output import ServerOutput
 from gristmill.upstream.stdio.stdio_transport import ServerProgram, make_minimal_environment, open_stdio_transport
 from gristmill.upstream.surroundings import Confine, OpenTokenStore, Surroundings
-from gristmill.upstream.tool_filter import ToolFilter
 
 log = logging.getLogger(__name__)
 

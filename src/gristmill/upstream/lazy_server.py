@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from gristmill.errors import ConfigError, UpstreamUnavailable
 from gristmill.model import Tool, ToolCall, ToolResult
 from gristmill.upstream.base import BrokenServer, PrintingServer, ServerStatus, Upstream
-from gristmill.upstream.remembered_tools import RememberedTools
+from gristmill.upstream.listing.remembered_tools import RememberedTools
 from gristmill.upstream.short_text import shorten_to_line
 
 MakeServer = Callable[[], Awaitable[Upstream]]

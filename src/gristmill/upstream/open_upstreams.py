@@ -13,12 +13,12 @@ from gristmill.config.sections.servers_section import ServerConfig
 from gristmill.errors import ConfigError
 from gristmill.upstream.base import BrokenServer, Upstream, Upstreams
 from gristmill.upstream.lazy_server import LazyServer, MakeServer
+from gristmill.upstream.listing.remembered_tools import RememberedTools, load_remembered_tools
+from gristmill.upstream.listing.tool_filter import ToolFilter
 from gristmill.upstream.python_functions import PythonFunctions, find_public_functions
-from gristmill.upstream.remembered_tools import RememberedTools, load_remembered_tools
 from gristmill.upstream.short_text import shorten_to_line
 from gristmill.upstream.stdio.process_warden import ProcessWarden, open_warden
 from gristmill.upstream.surroundings import Surroundings
-from gristmill.upstream.tool_filter import ToolFilter
 
 __all__ = ["Surroundings", "open_upstreams"]
 

@@ -8,9 +8,9 @@ from gristmill.events import Emit, ignore_event
 from gristmill.upstream.base import Ask
 from gristmill.upstream.circuit_breaker import Backoff, Dice
 from gristmill.upstream.json_limits import JsonLimits
-from gristmill.upstream.remembered_tools import RememberedTools
+from gristmill.upstream.listing.remembered_tools import RememberedTools
+from gristmill.upstream.listing.tool_filter import ToolFilter
 from gristmill.upstream.surroundings import assume_listener
-from gristmill.upstream.tool_filter import ToolFilter
 
 
 def discard_tools(_remembered: RememberedTools) -> None:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from gristmill.errors import Error
 from gristmill.guard.mask.detector import DetectionTargets, Detector
-from gristmill.guard.mask.text_spans import split_around_spans
+from gristmill.guard.mask.text.text_spans import split_around_spans
 from gristmill.model import Handler, Json, ToolCall, ToolResult
 
 HIDDEN = "<SECRET>"

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from fnmatch import translate
 from urllib.parse import quote
 
-from gristmill.guard.mask.decoded_lines import decode_lines, decode_text
 from gristmill.guard.mask.detectors.account_numbers import build_number_finder
 from gristmill.guard.mask.detectors.emails import build_email_finder
 from gristmill.guard.mask.detectors.ip_addresses import find_ip_addresses
@@ -18,7 +17,8 @@ from gristmill.guard.mask.detectors.operator_patterns import build_literal_finde
 from gristmill.guard.mask.detectors.secret_keys import build_secret_finder
 from gristmill.guard.mask.detectors.whole_values import build_whole_finder
 from gristmill.guard.mask.field_hints import Hint, detect_field_kind
-from gristmill.guard.mask.text_spans import CREDENTIAL, Found, merge_spans
+from gristmill.guard.mask.text.decoded_lines import decode_lines, decode_text
+from gristmill.guard.mask.text.text_spans import CREDENTIAL, Found, merge_spans
 
 DEFAULT_KINDS = frozenset({"email", "phone", "card", "iban", "ssn", "secret"})
 """All built-in kinds except ``ip``."""

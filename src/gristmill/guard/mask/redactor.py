@@ -7,8 +7,6 @@ from functools import partial
 from itertools import starmap
 from typing import cast
 
-from gristmill.guard.mask.adjacent_text import AdjacentText, is_glued
-from gristmill.guard.mask.decoded_lines import has_encoded
 from gristmill.guard.mask.detector import Detector
 from gristmill.guard.mask.detectors.checksums import is_card
 from gristmill.guard.mask.field_hints import Hint, read_hint
@@ -16,7 +14,9 @@ from gristmill.guard.mask.json_leaves import JsonLeaves, LeafSwaps, Swap
 from gristmill.guard.mask.pause_gc import pause_collection
 from gristmill.guard.mask.placeholders import EXACT_PLACEHOLDER, PLACEHOLDER_LETTERS, find_placeholders
 from gristmill.guard.mask.table_columns import NUMBER_TYPES
-from gristmill.guard.mask.text_spans import (
+from gristmill.guard.mask.text.adjacent_text import AdjacentText, is_glued
+from gristmill.guard.mask.text.decoded_lines import has_encoded
+from gristmill.guard.mask.text.text_spans import (
     GAP,
     SEPARATOR,
     Found,

@@ -15,7 +15,7 @@ from hashlib import blake2b
 from urllib.parse import quote
 
 from gristmill.guard.mask.placeholders import PLACEHOLDER, PLACEHOLDER_LETTERS
-from gristmill.guard.mask.text_spans import CREDENTIAL, GAP
+from gristmill.guard.mask.text.text_spans import CREDENTIAL, GAP
 from gristmill.model import Json
 
 OnNew = Callable[[str, str, str], None]

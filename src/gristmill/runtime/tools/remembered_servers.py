@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from gristmill.config.tree import Config
-from gristmill.upstream.remembered_tools import load_remembered_tools
+from gristmill.upstream.listing.remembered_tools import load_remembered_tools
 
 
 def load_remembered_servers(config: Config) -> dict[str, tuple[str, ...]]:

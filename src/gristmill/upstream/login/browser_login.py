@@ -10,13 +10,13 @@ from gristmill.errors import ConfigError
 from gristmill.events import ignore_event
 from gristmill.upstream.build_server import make_http_address
 from gristmill.upstream.http.http_transport import make_http_transport, make_sse_transport
+from gristmill.upstream.listing.list_tools import list_tools
+from gristmill.upstream.listing.tool_filter import ToolFilter
 from gristmill.upstream.login.oauth_login import LoginBrowser, listen_for_browser
-from gristmill.upstream.mcp.list_tools import list_tools
 from gristmill.upstream.mcp.mcp_connection import ConnectionHooks, open_connection
 from gristmill.upstream.mcp.translate_errors import translate_error
 from gristmill.upstream.secret_references import SecretReferences
 from gristmill.upstream.surroundings import OpenTokenStore
-from gristmill.upstream.tool_filter import ToolFilter
 
 ShowAddress = Callable[[str], Awaitable[None]]
 """Shows the person the address that they must visit."""

@@ -1,1 +1,1 @@
-"""Servers that speak MCP: connections, tool listings, results and errors."""
+"""Servers that speak MCP: connections, messages, results and errors."""

@@ -25,8 +25,8 @@ from msgspec import Struct
 from gristmill.events import CallProgressed, Emit, ignore_event
 from gristmill.model import ToolCall
 from gristmill.upstream.base import Ask, InputAnswer, InputRequest
+from gristmill.upstream.listing.repair_listing import ListingRepair
 from gristmill.upstream.mcp.carried_results import CarriedResult, unpack_result
-from gristmill.upstream.mcp.repair_listing import ListingRepair
 from gristmill.upstream.surroundings import assume_listener
 
 Era = Literal["legacy", "modern"]

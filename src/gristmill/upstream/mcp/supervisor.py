@@ -15,8 +15,9 @@ from gristmill.events import SERVER_OUTPUT, ServerChanged, ToolsListed
 from gristmill.model import Json, Tool, ToolCall, ToolResult
 from gristmill.upstream.base import ServerStatus, State, check_tool_listed
 from gristmill.upstream.circuit_breaker import CircuitBreaker
+from gristmill.upstream.listing.list_tools import list_tools
+from gristmill.upstream.listing.remembered_tools import RememberedTools
 from gristmill.upstream.mcp.carried_results import CarriedResult
-from gristmill.upstream.mcp.list_tools import list_tools
 from gristmill.upstream.mcp.mcp_connection import ConnectionHooks, Dial, Era, McpConnection, Mode, open_connection
 from gristmill.upstream.mcp.tool_answer import read_answer
 from gristmill.upstream.mcp.tool_results import convert_result
@@ -30,7 +31,6 @@ from gristmill.upstream.mcp.translate_errors import (
 )
 from gristmill.upstream.mcp.unwrap_results import unwrap_result
 from gristmill.upstream.output_checks import OutputChecks
-from gristmill.upstream.remembered_tools import RememberedTools
 from gristmill.upstream.server_terms import OutsideHooks, ServerTerms
 from gristmill.upstream.short_text import shorten_to_line
 

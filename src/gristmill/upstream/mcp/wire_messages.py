@@ -22,8 +22,8 @@ from msgspec.structs import replace
 
 from gristmill.model import Json
 from gristmill.upstream.json_limits import JsonLimits, JsonRefused, LimitSetting, check_json
+from gristmill.upstream.listing.schema_depth import is_shallow
 from gristmill.upstream.mcp.message_id import find_message_id, looks_like_answer
-from gristmill.upstream.mcp.schema_depth import is_shallow
 from gristmill.upstream.mcp.translate_errors import TOO_LARGE
 from gristmill.upstream.short_text import shorten_to_line
 

@@ -13,17 +13,17 @@ from gristmill.model import Json, Tool, ToolCall, ToolResult
 from gristmill.upstream.base import ServerStatus, State, check_tool_listed
 from gristmill.upstream.http.http_transport import HttpAddress, make_guarded_client
 from gristmill.upstream.json_limits import JsonLimits, JsonRefused, check_json
+from gristmill.upstream.listing.remembered_tools import RememberedTools
+from gristmill.upstream.listing.tool_filter import ToolFilter
 from gristmill.upstream.mcp.blob import Blob
 from gristmill.upstream.mcp.tool_results import TextConverter, parse_json
 from gristmill.upstream.mcp.translate_errors import mask_error, translate_error
 from gristmill.upstream.mcp.wire_messages import LARGE_BYTES
 from gristmill.upstream.openapi.openapi_operations import OpenApiOperation, parse_document, read_operations
 from gristmill.upstream.openapi.pinned_origin import check_base_url, read_origin
-from gristmill.upstream.remembered_tools import RememberedTools
 from gristmill.upstream.secret_references import SecretReferences
 from gristmill.upstream.server_terms import discard_tools
 from gristmill.upstream.short_text import shorten_to_line
-from gristmill.upstream.tool_filter import ToolFilter
 
 _LONGEST_ERROR = 500
 _DOCUMENT_CAP = 16_000_000

@@ -66,5 +66,5 @@ def test_a_locked_keyring_is_an_error_without_its_words() -> None:
 
 
 def test_remembered_tools_are_loaded_without_the_protocol_library() -> None:
-    code = "import sys, gristmill.upstream.remembered_tools; sys.exit('mcp' in sys.modules)"
+    code = "import sys, gristmill.upstream.listing.remembered_tools; sys.exit('mcp' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -17,7 +17,7 @@ from gristmill.guard.mask.detectors.digit_runs import (
     find_places,
     find_runs,
 )
-from gristmill.guard.mask.text_spans import Found, Span
+from gristmill.guard.mask.text.text_spans import Found, Span
 
 _NOT_IN_WORD = r"(?<![0-9A-Za-z_.\-])"
 _WORD_ENDS = r"(?![0-9A-Za-z_])(?![.\-/:,][0-9])"

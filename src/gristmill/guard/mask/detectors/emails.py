@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Container
 
-from gristmill.guard.mask.text_spans import Found
+from gristmill.guard.mask.text.text_spans import Found
 
 _LATIN = r"A-Za-z\u00c0-\u024f\u0370-\u052f"
 _LETTER = rf"0-9{_LATIN}"

@@ -3,7 +3,7 @@
 import re
 from ipaddress import ip_address
 
-from gristmill.guard.mask.text_spans import Found
+from gristmill.guard.mask.text.text_spans import Found
 
 _CANDIDATE = re.compile(r"[0-9A-Fa-f:](?<![0-9A-Za-z_.:-].)[0-9A-Fa-f:.]{2,44}+(?![0-9A-Za-z_])")
 

@@ -10,7 +10,7 @@ from typing import Any
 import re2
 
 from gristmill.guard.mask.detectors.literal_search import build_literal_search
-from gristmill.guard.mask.text_spans import CREDENTIAL, Found, Span, cut_spans_at_gaps
+from gristmill.guard.mask.text.text_spans import CREDENTIAL, Found, Span, cut_spans_at_gaps
 
 _PIECE, _OVERLAP = 4_096, 256
 """The length of the pieces of a longer line, and their overlap: only a part of a longer match may be found."""

@@ -11,7 +11,7 @@ from ahocorasick_rs import Implementation
 
 from gristmill.guard.mask.detectors.literal_search import build_literal_search
 from gristmill.guard.mask.field_hints import is_secret_value, read_hint
-from gristmill.guard.mask.text_spans import Found
+from gristmill.guard.mask.text.text_spans import Found
 
 # Bodies have a minimum length and no maximum: a match is consumed whole, so that no text is ever read twice.
 _ISSUED_TOKENS = {

@@ -13,7 +13,7 @@ from gristmill.guard.mask.detectors.account_numbers import INTERNATIONAL_PHONE_P
 from gristmill.guard.mask.detectors.checksums import is_card
 from gristmill.guard.mask.detectors.digit_runs import NO_DATE
 from gristmill.guard.mask.detectors.emails import FILE_ENDINGS
-from gristmill.guard.mask.text_spans import GAP, SEPARATOR
+from gristmill.guard.mask.text.text_spans import GAP, SEPARATOR
 
 _NOT_A_FILE = rf"(?!(?:{'|'.join(sorted(FILE_ENDINGS))})\n)"
 _EMAIL = r"[0-9A-Za-z_+][0-9A-Za-z_.+-]{0,63}+@(?:[0-9A-Za-z][0-9A-Za-z-]{0,62}+\.){1,8}" + _NOT_A_FILE + r"[a-z]{2,24}+"

@@ -9,7 +9,7 @@ from starlette.requests import Request
 
 from gristmill.config.sections.serve_section import ServeConfig
 from gristmill.errors import Busy, LimitExceeded
-from gristmill.runtime.open.host_memory import read_available_memory
+from gristmill.runtime.open.sandboxes.host_memory import read_available_memory
 
 LEAST_HELD, MOST_HELD, SHARE = 32_000_000, 256_000_000, 8
 """Bodies may take an eighth (``SHARE``) of the memory that this process may use, within the two bounds."""

@@ -5,7 +5,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gristmill.guard.mask.detector import DetectionTargets, Detector
-from gristmill.guard.mask.text_spans import SEPARATOR
+from gristmill.guard.mask.text.text_spans import SEPARATOR
 
 DETECTOR = Detector()
 OTHERS = [f"word {number}" for number in range(20)]

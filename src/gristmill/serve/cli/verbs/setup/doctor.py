@@ -9,9 +9,9 @@ from msgspec import to_builtins
 from rich.table import Table
 
 from gristmill.config.tree import Config, load_config
-from gristmill.runtime.open.check_sandbox import check_sandbox, describe_jail_plan
 from gristmill.runtime.open.open_records import open_config_store, trust_clock
-from gristmill.runtime.open.open_sandboxes import plan_configured_jail
+from gristmill.runtime.open.sandboxes.check_sandbox import check_sandbox, describe_jail_plan
+from gristmill.runtime.open.sandboxes.open_sandboxes import plan_configured_jail
 from gristmill.serve.cli.terminal.safe_output import neutralize_text, print_json, print_server_output, stderr, stdout, style_parts
 from gristmill.serve.cli.verb_options import ConfigFile
 from gristmill.serve.cli.verbs.setup import doctor_checks

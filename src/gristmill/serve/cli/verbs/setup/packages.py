@@ -3,7 +3,7 @@
 import typer
 
 from gristmill.config.tree import load_config
-from gristmill.runtime.open.configured_packages import install_configured_packages
+from gristmill.runtime.open.sandboxes.configured_packages import install_configured_packages
 from gristmill.serve.cli.terminal.safe_output import stderr, style_parts
 from gristmill.serve.cli.verb_options import ConfigFile
 

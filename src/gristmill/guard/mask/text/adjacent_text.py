@@ -2,7 +2,7 @@
 
 from itertools import compress, count
 
-from gristmill.guard.mask.text_spans import GAP, SEPARATOR, Found
+from gristmill.guard.mask.text.text_spans import GAP, SEPARATOR, Found
 
 _NEUTRAL_BEFORE, _NEUTRAL_AFTER = frozenset(" \t\n\r\"'<>([{:=,;|"), frozenset(" \t\n\r\"'<>)]},;:|\\")
 _NUMERIC = frozenset("0123456789+(")

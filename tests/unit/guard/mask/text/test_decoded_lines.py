@@ -9,10 +9,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gristmill.guard.mask.decoded_lines import decode_lines, decode_text
 from gristmill.guard.mask.detector import DetectionTargets, Detector
-from gristmill.guard.mask.plain_characters import fold_character
 from gristmill.guard.mask.redactor import Redactor
+from gristmill.guard.mask.text.decoded_lines import decode_lines, decode_text
+from gristmill.guard.mask.text.plain_characters import fold_character
 from gristmill.guard.mask.vault import MaskVault
 
 DETECTOR = Detector()

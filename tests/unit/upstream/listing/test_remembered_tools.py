@@ -5,7 +5,7 @@ from pathlib import Path
 
 from gristmill.config.sections.servers_section import ServerConfig
 from gristmill.model import Tool
-from gristmill.upstream.remembered_tools import RememberedTools, load_remembered_tools, save_remembered_tools
+from gristmill.upstream.listing.remembered_tools import RememberedTools, load_remembered_tools, save_remembered_tools
 
 CONFIG = ServerConfig(command="x")
 TOOLS = (

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp_types.methods import validate_server_result
 
-from gristmill.upstream.mcp.repair_listing import repair_listing
+from gristmill.upstream.listing.repair_listing import repair_listing
 
 GOOD = {"name": "good", "inputSchema": {"type": "object"}}
 JSON: Any = st.recursive(

@@ -12,10 +12,10 @@ from mcp_types import ListToolsResult
 from mcp_types import Tool as WireTool
 
 from gristmill.model import Tool
-from gristmill.upstream.mcp.repair_listing import MOST_TOOLS
-from gristmill.upstream.mcp.schema_depth import is_shallow
+from gristmill.upstream.listing.repair_listing import MOST_TOOLS
+from gristmill.upstream.listing.schema_depth import is_shallow
+from gristmill.upstream.listing.tool_filter import ToolFilter
 from gristmill.upstream.mcp.unwrap_results import unwrap_schema
-from gristmill.upstream.tool_filter import ToolFilter
 
 log = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ from typing import Any
 from mcp_types import Tool as WireTool
 
 from gristmill.model import Tool
-from gristmill.upstream.mcp.list_tools import ToolFilter, convert_tools
+from gristmill.upstream.listing.list_tools import ToolFilter, convert_tools
 
 
 def _wire(**values: Any) -> WireTool:

@@ -10,8 +10,8 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from gristmill.guard.mask.plain_characters import CharacterPatterns, choose_patterns, decode_unit
-from gristmill.guard.mask.text_spans import SEPARATOR, Found, Span
+from gristmill.guard.mask.text.plain_characters import CharacterPatterns, choose_patterns, decode_unit
+from gristmill.guard.mask.text.text_spans import SEPARATOR, Found, Span
 
 Place = tuple[int, int]
 """Start and end in the original text."""

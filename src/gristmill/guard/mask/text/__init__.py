@@ -1,0 +1,1 @@
+"""Positions and characters of a text that is masked."""
