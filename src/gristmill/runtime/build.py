@@ -122,7 +122,7 @@ def _build_rooms(
     session = AnswerSession(stores, library.find)
     intake = Intake(
         store=durable.store, journal=durable.journal, approvals=durable.approvals, redactors=durable.redactors, policy=policy,
-        sessions=stores.sessions,
+        sessions=stores.sessions, contexts=config.serve.contexts,
     )  # fmt: skip
     accounts = TokenAccounts(durable.spent, lambda: library.catalog, SURFACE_TOKENS)
     searches = SearchRecorder(audit=durable.audit, accounts=accounts, redactors=durable.redactors, clock=time.time)

@@ -3,7 +3,7 @@
 import re
 from typing import Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, JsonValue, field_validator
 
 from gristmill.config.sections.base import Section, use_section_defaults
 
@@ -34,6 +34,9 @@ class ServeConfig(Section):
 
     direct_calls: bool = False
     """Whether MCP clients get a third tool, `call_tool`, that makes one call without a program."""
+    contexts: dict[str, dict[str, JsonValue]] = Field(default_factory=dict[str, dict[str, JsonValue]])
+    """Values that programs of a caller read as `context.NAME`, by the name of the caller (`local` is the user of this machine).
+    They win over what a request passes as `context`."""
     host: str = "127.0.0.1"
     """Address to listen on. Any address other than this machine's own (loopback) needs tokens."""
     port: int = Field(default=8030, ge=0, le=65_535)

@@ -1,6 +1,8 @@
 """Takes an execution in: whether it is new or resumes another, what was decided about it, and which masks belong to it."""
 
-from msgspec import Struct
+from collections.abc import Mapping
+
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from gristmill.errors import Refused
@@ -8,7 +10,7 @@ from gristmill.guard.mask.redactor import Redactor
 from gristmill.guard.policy.approvals import Approvals
 from gristmill.guard.policy.policy import Policy
 from gristmill.ledger.journal import Journal, RunRecord, build_not_kept_error
-from gristmill.model import Execution, Plan, Report
+from gristmill.model import Execution, Json, Plan, Report
 from gristmill.runtime.execution.execution_state import CallKey, ExecutionState, RecordedCall
 from gristmill.runtime.execution.session_redactors import SessionRedactors, name_session_scope
 from gristmill.session.session_register import SessionRegister
@@ -27,6 +29,8 @@ class Intake(Struct, frozen=True, kw_only=True):
     redactors: SessionRedactors
     policy: Policy
     sessions: SessionRegister
+    contexts: Mapping[str, Mapping[str, Json]] = field(default_factory=dict[str, Mapping[str, Json]])
+    """Values of `context` that belong to a caller, by its name; no request can choose others."""
 
     async def begin_run(self, execution: Execution) -> ExecutionState:
         """Returns the run that ``execution`` begins or resumes.
@@ -37,6 +41,7 @@ class Intake(Struct, frozen=True, kw_only=True):
             Conflict: it resumes an execution that was recorded without its context, and does not bring the code.
         """
         execution, root = await self.resolve_resume(execution)
+        execution = self._bind_context(execution)
         space = await self._open_space(execution)
         redactor = await self._load_redactor(space, execution, root)
         run = ExecutionState(execution=execution, root=root, space=space, dry_run=self.policy.dry_run, redactor=redactor)
@@ -113,6 +118,10 @@ class Intake(Struct, frozen=True, kw_only=True):
             StoreUnavailable: it could not be stored.
         """
         return await self.journal.claim_run(_build_run_record(run, status), created)
+
+    def _bind_context(self, execution: Execution) -> Execution:
+        bound = self.contexts.get(execution.identity.caller)
+        return replace(execution, context={**execution.context, **bound}) if bound else execution
 
     def _merge_resumed(self, execution: Execution, before: RunRecord) -> tuple[Execution, str]:
         if before.owner != execution.identity:

@@ -30,6 +30,10 @@ class McpDoor(Struct, frozen=True, kw_only=True):
     instructions: str
     server_names: tuple[str, ...] = ()
     """The names of the configured servers, for completion."""
+    example: str | None = None
+    """The import of a connected tool, which the description of ``execute_code`` shows."""
+    masks: bool = False
+    """Whether values are masked, which the description explains then."""
     direct_calls: bool = False
     on_wire: bool = False
     """Whether requests arrive as messages: then a client that wants progress sends a token. In memory there is no such sign."""

@@ -41,7 +41,7 @@ from gristmill.serve.mcp.tools.execute_code import execute_code
 from gristmill.serve.mcp.tools.outcome_result import build_error_result
 from gristmill.serve.mcp.tools.search_tools import search_tools
 from gristmill.serve.mcp.tools.tool_arguments import WrongArguments
-from gristmill.serve.mcp.tools.tool_surface import CALL, DIRECT_CALL_TOOL, EXECUTE, SEARCH, TOOLS
+from gristmill.serve.mcp.tools.tool_surface import CALL, DIRECT_CALL_TOOL, EXECUTE, SEARCH, build_tools
 
 log = logging.getLogger(__name__)
 
@@ -107,7 +107,8 @@ def build_server(door: McpDoor) -> McpServer:
 
 def select_tools(door: McpDoor) -> tuple[Tool, ...]:
     """Returns the tools that this door offers."""
-    return (*TOOLS, DIRECT_CALL_TOOL) if door.direct_calls else TOOLS
+    tools = build_tools(door.example, masks=door.masks)
+    return (*tools, DIRECT_CALL_TOOL) if door.direct_calls else tools
 
 
 class _MethodHandlers:

@@ -5,13 +5,14 @@ from typing import Any
 from mcp_types import CallToolRequestParams
 
 from gristmill.errors import NotFound
-from gristmill.model import Budget, Outcome
+from gristmill.model import Budget, Json, Outcome
 from gristmill.runs.active_run import ActiveRun
 from gristmill.runs.start_run import refuse_if_running, start_run
 from gristmill.serve.mcp.answer_call import Answer, begin_run, continue_run, find_run, prepare_run, wait_for_answer
 from gristmill.serve.mcp.mcp_door import McpDoor
 from gristmill.serve.mcp.questions.ask_client import AskClient, Ctx, can_show_form
 from gristmill.serve.mcp.run_options import open_run_options
+from gristmill.serve.mcp.tools.caller_context import read_caller_context
 from gristmill.serve.mcp.tools.tool_arguments import ExecuteArguments, WrongArguments, check_arguments
 
 WAIT_SECONDS = 50.0
@@ -31,8 +32,10 @@ async def execute_code(door: McpDoor, ctx: Ctx, params: CallToolRequestParams) -
     if (run := await _find_awaited_run(door, ctx, wanted)) is not None:
         return await wait_for_answer(door, ctx, run, seconds=WAIT_SECONDS)
 
+    context = read_caller_context(ctx)
+
     async def work(run: ActiveRun, ask: AskClient | None, ctx: Ctx | None) -> Outcome:
-        return await _execute_wanted(door, wanted, run, ask, ctx)
+        return await _execute_wanted(door, wanted, context, run, ask, ctx)
 
     return await begin_run(door, ctx, wanted.session, work, code=wanted.code, background=wanted.background)
 
@@ -44,13 +47,13 @@ async def begin_task(door: McpDoor, ctx: Ctx, params: CallToolRequestParams) -> 
         Error: there is no such session, there are too many runs, or the runtime could not be opened.
         WrongArguments: the arguments are not valid.
     """
-    wanted = check_arguments(ExecuteArguments, params.arguments)
+    wanted, context = check_arguments(ExecuteArguments, params.arguments), read_caller_context(ctx)
     found = await _find_awaited_run(door, ctx, wanted)
     run = found or await prepare_run(door, ctx, wanted.session, code=wanted.code)
     run.is_task = True
     if found is None:
         run.may_outlive, ask = True, run.ask if can_show_form(ctx) else None
-        start_run(await door.get_runs(), run, lambda: _execute_wanted(door, wanted, run, ask, ctx))
+        start_run(await door.get_runs(), run, lambda: _execute_wanted(door, wanted, context, run, ask, ctx))
     return run
 
 
@@ -82,12 +85,12 @@ def _is_answer_kept(run: ActiveRun) -> bool:
 
 
 async def _execute_wanted(
-    door: McpDoor, wanted: ExecuteArguments, run: ActiveRun, ask: AskClient | None, ctx: Ctx | None
+    door: McpDoor, wanted: ExecuteArguments, context: dict[str, Json], run: ActiveRun, ask: AskClient | None, ctx: Ctx | None
 ) -> Outcome:
     runtime = await door.hall()
     asked: dict[str, Any] = {
         "limits": {"seconds": wanted.timeout} if wanted.timeout else None,
-        "context": wanted.context,
+        "context": context or None,
         "resume": wanted.resume,
         "budget": wanted.budget and Budget(output_tokens=wanted.budget, result_tokens=wanted.budget),
     }

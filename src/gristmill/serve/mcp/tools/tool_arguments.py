@@ -38,7 +38,6 @@ class ExecuteArguments(_Arguments):
     background: bool = False
     timeout: float | None = Field(default=None, gt=0, le=86_400)
     budget: int | None = Field(default=None, ge=1, le=100_000)
-    context: dict[str, Any] | None = None
 
 
 class CallArguments(_Arguments):

@@ -1,4 +1,6 @@
-"""The definitions of the tools that a model sees: two, and a third if direct calls are configured. No server changes them.
+"""The definitions of the tools that a model sees: two, and a third if direct calls are configured.
+
+They are made once, when a door opens, and stay the same then: the example names a tool that was known at that moment.
 
 With the instructions they cost at most 400 tokens (o200k); ``tests/unit/serve/mcp/tools/test_tool_surface.py`` counts them.
 """
@@ -15,51 +17,60 @@ LONGEST_RESULT_CHARS = 100_000
 _META = {"anthropic/alwaysLoad": True, "anthropic/maxResultSizeChars": LONGEST_RESULT_CHARS}
 _ANY_OBJECT = {"type": "object"}
 
-TOOLS = (
-    Tool(
-        name=SEARCH,
-        description=(
-            "Find tools of the connected servers. Answers with imports and typed signatures for execute_code. "
-            "Search before you use a tool you have not seen."
-        ),
-        input_schema={
-            "type": "object",
-            "properties": {
-                "query": {"type": "string"},
-                "detail_level": {"enum": ["name_only", "with_description", "full"]},
-                "limit": {"type": "integer"},
-                "server": {"type": "string"},
-            },
-            "required": ["query"],
-        },
-        output_schema=_ANY_OBJECT,
-        annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False),
-        _meta={**_META, "anthropic/searchHint": "find tools of all connected MCP servers"},
+_SEARCH_TOOL = Tool(
+    name=SEARCH,
+    description=(
+        "Find tools of the connected servers: imports and typed signatures for execute_code. "
+        "Search before you use a tool you have not seen."
     ),
-    Tool(
-        name=EXECUTE,
-        description=(
-            "Run Python in a sandbox; tools are functions: `from servers.github import search_issues`. "
-            "Do loops, joins and filters in one program. Only prints and the last expression come back: print little, "
-            "write large data to files in the working directory."
-        ),
-        input_schema={
-            "type": "object",
-            "properties": {
-                "code": {"type": "string"},
-                "session": {"type": "string", "description": '"new", then the handle returned: keeps variables and files'},
-                "resume": {"type": "string", "description": "id of a run: wait for it, or redo it without repeating its calls"},
-                "background": {"type": "boolean", "description": "return an id at once"},
-                "timeout": {"type": "number"},
-                "budget": {"type": "integer", "description": "tokens returned"},
-            },
+    input_schema={
+        "type": "object",
+        "properties": {
+            "query": {"type": "string"},
+            "detail_level": {"enum": ["name_only", "with_description", "full"]},
+            "limit": {"type": "integer"},
+            "server": {"type": "string"},
         },
-        output_schema=_ANY_OBJECT,
-        annotations=ToolAnnotations(destructive_hint=True, open_world_hint=True),
-        execution=ToolExecution(task_support="optional"),
-        _meta={**_META, "anthropic/searchHint": "run Python that calls tools of all connected MCP servers"},
-    ),
+        "required": ["query"],
+    },
+    output_schema=_ANY_OBJECT,
+    annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False),
+    _meta={**_META, "anthropic/searchHint": "find tools of all connected MCP servers"},
 )
+
+_EXECUTE_TOOL = Tool(
+    name=EXECUTE,
+    input_schema={
+        "type": "object",
+        "properties": {
+            "code": {"type": "string"},
+            "session": {"type": "string", "description": '"new", then the handle returned: keeps variables and files'},
+            "resume": {"type": "string", "description": "id of a run: wait for it, or redo it without repeating its calls"},
+            "background": {"type": "boolean", "description": "return an id at once"},
+            "timeout": {"type": "number"},
+            "budget": {"type": "integer", "description": "tokens returned"},
+        },
+    },
+    output_schema=_ANY_OBJECT,
+    annotations=ToolAnnotations(destructive_hint=True, open_world_hint=True),
+    execution=ToolExecution(task_support="optional"),
+    _meta={**_META, "anthropic/searchHint": "run Python that calls tools of all connected MCP servers"},
+)
+
+
+def build_tools(example: str | None = None, *, masks: bool = False) -> tuple[Tool, ...]:
+    """Returns the two tools; ``example`` is the import of a tool that is connected, ``masks`` whether values are masked."""
+    tools = f"; tools are functions: `{example}`" if example else ""
+    masked = " `<EMAIL_x>` is a masked value: use it as is." if masks else ""
+    text = (
+        f"Run Python in a sandbox without network{tools}. Loop, join and filter in one program. "
+        f"Prints and the last expression come back: keep them short, write data to files.{masked}"
+    )
+    return _SEARCH_TOOL, _EXECUTE_TOOL.model_copy(update={"description": text})
+
+
+TOOLS = build_tools("from servers.SERVER import tool")
+"""The tools where no server is known."""
 
 DIRECT_CALL_TOOL = Tool(
     name=CALL,

@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from gristmill.model import Identity
 from gristmill.runs.served_runs import ServedRuns
 from gristmill.runtime.runtime import Runtime
+from gristmill.runtime.tools.example_import import choose_example
 from gristmill.serve.access_tokens import hash_token
 from gristmill.serve.host_header import read_host
 from gristmill.serve.mcp.door_runs import DoorRuns
@@ -49,6 +50,8 @@ async def build_mcp_app(
         hall=wrap_runtime(runtime),
         instructions=write_instructions(servers),
         server_names=tuple(sorted(servers)),
+        example=choose_example(servers),
+        masks=runtime.config.mask.mode != "off",
         identify_caller=identify_http_caller,
         on_wire=True,
         direct_calls=runtime.config.serve.direct_calls,

@@ -6,6 +6,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 from gristmill.config.tree import Config
+from gristmill.runtime.tools.example_import import choose_example
 from gristmill.runtime.tools.remembered_servers import load_remembered_servers
 from gristmill.runtime.values.audit_values import INTERRUPTED
 from gristmill.serve.mcp.mcp_door import McpDoor
@@ -23,6 +24,8 @@ async def serve_stdio(config: Config) -> None:
             hall=hall,
             instructions=write_instructions(servers),
             server_names=tuple(sorted(servers)),
+            example=choose_example(servers),
+            masks=config.mask.mode != "off",
             direct_calls=config.serve.direct_calls,
             on_wire=True,
         )

@@ -6,7 +6,7 @@ import pytest
 
 from gristmill.model import Outcome, Plan, PlannedCall
 from gristmill.serve.mcp.questions.ask_approval import read_approved_numbers, write_question
-from gristmill.serve.mcp.tools.outcome_result import build_tool_result, render_fields, render_text
+from gristmill.serve.mcp.tools.outcome_result import build_error_result, build_tool_result, render_fields, render_text
 
 OK = Outcome(
     id="e1", status="ok", success=True, output="", result=None, error=None, error_type=None, limit=None,
@@ -47,6 +47,26 @@ def test_only_a_run_that_is_not_ok_is_an_error_and_names_its_id() -> None:
 
     assert (build_tool_result(OK).is_error, failed.is_error) == (False, True)
     assert failed.content[0].model_dump()["text"] == "failed, id e1\nerror: ValueError: x"
+
+
+def test_a_hint_stands_before_the_error_under_its_name() -> None:
+    failed = replace(OK, status="failed", success=False, error="KeyError: 'x'", advice=("write y",))
+
+    assert render_text(failed) == "failed, id e1\nhint: write y\nerror: KeyError: 'x'"
+    assert render_fields(failed)["advice"] == ["write y"]
+
+
+def test_an_error_without_a_run_gets_its_hint_too() -> None:
+    answer = build_error_result("there is no session of that handle", code="not_found.session")
+
+    assert (
+        answer.content[0]
+        .model_dump()["text"]
+        .startswith('there is no session of that handle\nhint: a handle cannot be chosen: pass session="new"')
+    )
+    assert answer.structured_content is not None
+    assert answer.structured_content["advice"][0].startswith("a handle cannot be chosen")
+    assert build_error_result("broken", code="error").structured_content == {"error": "broken", "code": "error"}
 
 
 def test_an_outcome_that_waits_for_approval_says_what_to_tell_the_user() -> None:

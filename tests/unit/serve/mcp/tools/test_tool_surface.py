@@ -7,13 +7,15 @@ import sys
 
 import pytest
 
+from gristmill.runtime.tools.example_import import choose_example
 from gristmill.serve.mcp.tools.server_instructions import write_instructions
-from gristmill.serve.mcp.tools.tool_surface import DIRECT_CALL_TOOL, TOOLS
+from gristmill.serve.mcp.tools.tool_surface import DIRECT_CALL_TOOL, TOOLS, build_tools
 from gristmill.shaping.token_counter import load_token_counter
 
 
 def _tokens(servers: dict[str, list[str]]) -> int:
-    shown = [tool.model_dump(by_alias=True, mode="json", exclude_none=True, exclude={"meta", "annotations"}) for tool in TOOLS]
+    tools = build_tools(choose_example(servers), masks=True)
+    shown = [tool.model_dump(by_alias=True, mode="json", exclude_none=True, exclude={"meta", "annotations"}) for tool in tools]
     count = load_token_counter()
     assert count is not None
     return count(json.dumps(shown, separators=(",", ":"))) + count(write_instructions(servers))
@@ -71,3 +73,45 @@ def test_another_process_shows_the_same_bytes() -> None:
 
     assert len(starts) == 1
     assert DIRECT_CALL_TOOL.name.encode() in starts.pop()
+
+
+def test_the_surface_costs_at_most_400_tokens_whatever_the_tools_are_called() -> None:
+    for server, tool in (
+        ("S3x9q7z4k2j8", "q7w8e9r0t1y"),
+        ("x" * 64, "y" * 64),
+        ("日本語", "取得"),
+        ("a_b_c_d_e_f_g", "get_1_2_3_4_5"),
+    ):
+        assert (
+            _tokens({server: [tool], **{f"service-{number}": [f"do_thing_{n}" for n in range(100)] for number in range(20)}})
+            <= 400
+        )
+
+
+def test_the_example_names_a_tool_that_is_connected() -> None:
+    described = build_tools(choose_example({"pam": ["add_expense", "get_expenses"], "homeiq": ["detect"]}))[1].description
+
+    assert described is not None
+    assert "`from servers.pam import get_expenses`" in described
+
+
+@pytest.mark.parametrize(
+    ("servers", "example"),
+    [
+        ({}, None),
+        ({"pam": []}, "from servers import pam"),
+        ({"google-drive": ["getDocument"]}, "from servers.google_drive import getDocument"),
+        ({"b": ["get_x"], "a": ["make_x"]}, "from servers.b import get_x"),
+        ({"b": ["make_y", "make_x"], "a": []}, "from servers.b import make_x"),
+        ({"q7" * 30: ["q7" * 30]}, "from servers.SERVER import tool"),
+    ],
+)
+def test_the_example_is_short_and_prefers_a_tool_that_reads(servers: dict[str, list[str]], example: str | None) -> None:
+    assert choose_example(servers) == example
+
+
+def test_masks_are_explained_where_they_are_on() -> None:
+    plain, masked = (build_tools(masks=masks)[1].description or "" for masks in (False, True))
+
+    assert "<EMAIL_x>" in masked
+    assert "<" not in plain
