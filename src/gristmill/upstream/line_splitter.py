@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from gristmill.upstream.mcp.message_id import HEAD_BYTES, TAIL_BYTES, find_message_id, looks_like_answer
+from gristmill.upstream.mcp.message_id import HEAD_BYTES, TAIL_BYTES, find_message_id, looks_like_answer, looks_like_message
 
 
 class LineTooLong(Struct, frozen=True, kw_only=True):
@@ -12,6 +12,10 @@ class LineTooLong(Struct, frozen=True, kw_only=True):
 
     id: int | str | None
     size: int
+    is_message: bool
+    """Whether it is a message rather than text that the server prints."""
+    is_answer: bool
+    """Whether it is the answer to a request, even if the id was not found."""
 
 
 class LineSplitter:
@@ -59,4 +63,6 @@ class LineSplitter:
             return line
         head, tail = self._head, self._tail
         self._head = self._tail = b""
-        return LineTooLong(id=find_message_id(head, tail) if looks_like_answer(head, tail) else None, size=size)
+        is_answer = looks_like_answer(head, tail)
+        request_id = find_message_id(head, tail) if is_answer else None
+        return LineTooLong(id=request_id, size=size, is_message=looks_like_message(head, tail), is_answer=is_answer)

@@ -21,12 +21,16 @@ def test_a_line_past_the_cap_keeps_only_its_id(cut: int, size: int) -> None:
     text = front + b"\n" + back + b"\nshort\n"
     splitter = LineSplitter(200)
     found = [line for at in range(0, len(text), cut) for line in splitter.feed(text[at : at + cut])]
-    assert found == [LineTooLong(id=17, size=len(front)), LineTooLong(id="k-1", size=len(back)), b"short"]
+    answers = [
+        LineTooLong(id=17, size=len(front), is_message=True, is_answer=True),
+        LineTooLong(id="k-1", size=len(back), is_message=True, is_answer=True),
+    ]
+    assert found == [*answers, b"short"]
 
 
 def test_an_id_in_the_middle_of_a_text_is_not_believed() -> None:
     line = b'{"result":{"t":"%s \\"jsonrpc\\":\\"2.0\\",\\"id\\":5} %s"}}' % (b"x" * 300, b"y" * 300)
-    assert list(LineSplitter(100).feed(line + b"\n")) == [LineTooLong(id=None, size=len(line))]
+    assert list(LineSplitter(100).feed(line + b"\n")) == [LineTooLong(id=None, size=len(line), is_message=False, is_answer=False)]
 
 
 def test_memory_stays_below_the_cap_whatever_comes() -> None:

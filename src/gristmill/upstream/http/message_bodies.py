@@ -180,7 +180,8 @@ class _Event:
 
     def add_line(self, line: bytes | LineTooLong) -> None:
         if isinstance(line, LineTooLong):
-            self._error = self._rules.refuse_size(line.id)
+            # No call waits for a notification or a question of the server: it is dropped.
+            self._error = self._rules.refuse_size(line.id) if line.is_answer or not line.is_message else b""
             return
         name, _, value = line.partition(b":")
         value = value.removeprefix(b" ")

@@ -13,12 +13,17 @@ _ID_AT_FRONT = re.compile(_FRONT + rb"(?:" + _MARK + rb"\s*,\s*)?" + _ID + rb"\s
 _ID_AT_END = re.compile(rb",\s*" + _ID + rb"\s*(?:,\s*" + _MARK + rb"\s*)?\}\s*$")
 _METHOD_AT_FRONT = re.compile(_FRONT + rb"(?:" + _MARK + rb"\s*,\s*)?(?:" + _ID + rb'\s*,\s*)?"method"')
 _MARK_ANYWHERE = re.compile(_MARK)
+_OBJECT_AT_FRONT = re.compile(_FRONT)
+
+
+def looks_like_message(head: bytes, tail: bytes) -> bool:
+    """Whether this is a message of any kind rather than text that the server prints."""
+    return bool(_OBJECT_AT_FRONT.search(head[:HEAD_BYTES])) and _has_mark(head, tail)
 
 
 def looks_like_answer(head: bytes, tail: bytes) -> bool:
     """Whether this is an answer rather than a notification, a question of the server, or text that it prints."""
-    has_mark = _MARK_ANYWHERE.search(head[:HEAD_BYTES]) or _MARK_ANYWHERE.search(tail[-TAIL_BYTES:])
-    return bool(has_mark) and not _METHOD_AT_FRONT.search(head[:HEAD_BYTES])
+    return _has_mark(head, tail) and not _METHOD_AT_FRONT.search(head[:HEAD_BYTES])
 
 
 def find_message_id(head: bytes, tail: bytes) -> int | str | None:
@@ -27,3 +32,7 @@ def find_message_id(head: bytes, tail: bytes) -> int | str | None:
     if found is None:
         return None
     return found[1][1:-1].decode(errors="replace") if found[1].startswith(b'"') else int(found[1])
+
+
+def _has_mark(head: bytes, tail: bytes) -> bool:
+    return bool(_MARK_ANYWHERE.search(head[:HEAD_BYTES]) or _MARK_ANYWHERE.search(tail[-TAIL_BYTES:]))

@@ -11,7 +11,8 @@ from msgspec import Struct
 
 from gristmill.upstream.json_limits import JsonLimits
 from gristmill.upstream.line_splitter import LineSplitter, LineTooLong
-from gristmill.upstream.mcp.wire_messages import MessageRefused, make_refusal, parse_message
+from gristmill.upstream.mcp.message_id import looks_like_message
+from gristmill.upstream.mcp.wire_messages import MessageRefused, parse_message
 
 log = logging.getLogger(__name__)
 
@@ -64,22 +65,32 @@ class StdoutReader(Struct, frozen=True, kw_only=True):
         while noise <= _NOISE_CAP and lines.pending_bytes <= self.cap + _OVERLONG_BYTES:
             for line in lines.feed(await stdout.receive()):
                 messages = await self._read_line(line)
-                noise = 0 if messages else noise + 1 + (line.size if isinstance(line, LineTooLong) else len(line))
+                noise = 0 if messages else noise + _count_noise(line)
                 for message in messages:
                     self.waiting.note_received(message)
                     await inbound.send(SessionMessage(message))
 
     async def _read_line(self, line: bytes | LineTooLong) -> list[JSONRPCMessage]:
         """Returns the messages that a line stands for: one as a rule, or errors for the calls whose answer is refused."""
-        if isinstance(line, LineTooLong):
-            reason = f"its {line.size:,} bytes are more than the {self.cap:,} that are allowed"
-            return [] if line.id is None else [make_refusal(reason, line.id, "message_mb")]
         try:
-            message = await parse_message(line, self.limits)
+            message = None if isinstance(line, LineTooLong) else await parse_message(line, self.limits)
+            if isinstance(line, LineTooLong) and line.is_answer:
+                reason = f"its {line.size:,} bytes are more than the {self.cap:,} that are allowed"
+                raise MessageRefused(reason, request_id=line.id, setting="message_mb")
         except MessageRefused as refused:
             return list[JSONRPCMessage](self.waiting.refuse_answer(refused))
-        if message is None:
+        if message is None and not isinstance(line, LineTooLong) and _count_noise(line):
             # Servers print banners and warnings to stdout; their content may be private, so only the size is logged.
             log.debug("skipped %d bytes on stdout that are no message", len(line))
             self.note_stray_line(line)
         return [] if message is None else [message]
+
+
+def _count_noise(line: bytes | LineTooLong) -> int:
+    """Returns how many bytes of a line that was dropped are no message.
+
+    A notification or a question that exceeds our limits is a message: it must not close the connection of its server.
+    """
+    if isinstance(line, LineTooLong):
+        return 0 if line.is_message else line.size
+    return 0 if looks_like_message(line, line) else 1 + len(line)
