@@ -16,6 +16,7 @@ from typing import IO, Any
 
 import pytest
 
+from gristmill.sandbox.pool.keeper_process import LAUNCHER as KEEPER
 from tests.attack.conftest import open_to_others
 from tests.attack.wall import PATIENCE, reachable, wait_until
 
@@ -156,6 +157,37 @@ def test_nothing_survives_the_death_of_the_keeper_and_then_the_host(tmp_path: Pa
         with host(tmp_path, level, callers=0) as next_one:
             assert not any(map(os.path.exists, gateway.cgroups)), "the next start left the groups of a dead gateway"
             assert all(map(os.path.exists, (*living.cgroups, *next_one.cgroups))), "groups of a living gateway were removed"
+
+
+DYING_HOST = """
+import ctypes, json, os, socket, subprocess, sys, threading
+ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+command = [sys.executable, "-I", "-S", "-B", sys.argv[1], str(theirs.fileno()), str(os.getpid())]
+keeper = subprocess.Popen(command, pass_fds=[theirs.fileno()])
+theirs.close()
+
+def end_template_first():
+    while open(f"/proc/{os.getpid()}/stat").read().rpartition(")")[2].split()[0] != "Z":
+        pass
+    ours.send(json.dumps({"steps": [], "cgroups": [sys.argv[2]]}).encode())  # without steps the template ends at once
+    while ours.recv(1 << 16):
+        pass
+    while open(f"/proc/{keeper.pid}/task/{keeper.pid}/children").read():
+        pass
+    os._exit(0)
+
+threading.Thread(target=end_template_first).start()
+ctypes.CDLL(None).syscall(93 if os.uname().machine == "aarch64" else 60, 0)  # ends this thread alone
+"""
+
+
+@pytest.mark.requirement("T12", "T81")
+def test_groups_are_removed_if_the_template_ends_a_moment_before_its_dying_host(tmp_path: Path) -> None:
+    group = tmp_path / "group"
+    (group / "run-1").mkdir(parents=True)
+    host_process = subprocess.Popen([sys.executable, "-c", DYING_HOST, KEEPER, str(group)])
+    assert host_process.wait(PATIENCE) == 0
+    wait_until(lambda: not group.exists(), "the keeper has removed the groups")
 
 
 @pytest.mark.requirement("T12", "P4")

@@ -23,6 +23,8 @@ from gristmill.sandbox.linux.template import template_steps as steps  # noqa: E4
 
 ORDER_BYTES = 1 << 18
 CONTROL = 3
+EXITING = 0x4  # PF_EXITING: the kernel has begun to end this process
+END_SECONDS = 60.0
 
 
 def main() -> None:
@@ -31,8 +33,9 @@ def main() -> None:
     order = json.loads(socket.socket(fileno=os.dup(control)).recv(ORDER_BYTES))
     try:
         host = os.pidfd_open(int(sys.argv[2]))
-        if os.getppid() != int(sys.argv[2]):
-            os._exit(1)  # the host ended before it could be watched
+        if os.getppid() != int(sys.argv[2]):  # the host ended before it could be watched
+            _remove_cgroups(order["cgroups"])
+            os._exit(1)
         child = os.fork()
         if child == 0:
             _become_template(control, order)
@@ -40,11 +43,25 @@ def main() -> None:
     except OSError as error:
         _report_failure(control, f"the keeper cannot watch its processes (pidfd_open): {error.strerror}")
     os.close(control)
-    ended, _, _ = select.select([host, template], [], [])
+    select.select([host, template], [], [])
     signal.pidfd_send_signal(template, signal.SIGKILL)
     os.waitpid(child, 0)
-    if host in ended:  # a host that is still alive may start another template with the same groups
+    if _has_ended(host, int(sys.argv[2])):  # a host that is still alive may start another template with the same groups
         _remove_cgroups(order["cgroups"])
+
+
+def _has_ended(host: int, pid: int) -> bool:
+    """Returns whether the host has ended, and waits for an end that has begun.
+
+    The kernel closes the sockets of a host that is killed, which ends the template, a moment before its end is reported.
+    """
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as stat:
+            is_ending = int(stat.read().rpartition(")")[2].split()[6]) & EXITING
+    except OSError:
+        is_ending = True
+    ended, _, _ = select.select([host], [], [], END_SECONDS if is_ending else 0)
+    return bool(ended)
 
 
 def _become_template(control: int, order: dict[str, list[dict[str, object]]]) -> None:
