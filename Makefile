@@ -41,8 +41,11 @@ test-all: check servers    ## everything, the heavy matrices included: all tests
 	$(BIN)/python tools/attack.py
 	$(BIN)/python tools/cpython_tests.py
 
-test-faults: setup    ## all fault tests: slow clients, few descriptors, full disk, locked store, 256 MB, signals
-	$(BIN)/python -m pytest tests/faults tests/e2e/http/test_slow_clients.py tests/deploy/test_small.py -q -n 2
+FAULTS := tests/faults tests/e2e/http/test_slow_clients.py tests/deploy/test_small.py tests/integration/upstream/test_large_answers.py \
+          $(wildcard tests/integration/test_keep_*.py tests/integration/upstream/test_hostile_*.py tests/integration/store/test_*_faults.py)
+
+test-faults: setup    ## all fault tests: 400 kills, full disk, few descriptors and processes, 256 MB, databases, clocks, slow clients (an hour)
+	$(BIN)/python -m pytest $(FAULTS) -q -n 2
 
 coverage:    ## after `make unit`: which lines and branches no test reached
 	$(BIN)/coverage report --skip-covered --show-missing --sort=cover

@@ -129,11 +129,14 @@ REQUIREMENTS = (
     _threat(115, "with few descriptors executions run or are told to come again, nothing leaks, and no log fills"),
     _threat(150, "an answer with too many values is refused before it is parsed, large ones are parsed off the event loop"),
     _threat(151, "what is nested too deeply fails its own call at once, or leaves out its own tool"),
+    _threat(153, "a notification or question of a server that exceeds the limits is dropped, and its connection stays"),
     _threat(152, "a state folder that cannot be written is an error at once at every door"),
     _threat(
         170, "an Idempotency-Key gets the kept outcome, or the truth that its execution still runs, also when the store failed"
     ),
     _threat(171, "two processes never execute the same Idempotency-Key, also between a claim and its record"),
+    _threat(172, "whenever the service is killed, each promised program ends, each write is made once, and nothing is left over"),
+    _threat(173, "a database that restarts or a lack of processes is told, and what was refused runs once afterwards"),
     Requirement("P4", "issue 2", "a run ends at its limits and leaves nothing running, even when the host is killed"),
     Requirement("P5", "issue 2", "without a session every execution is fresh"),
     Requirement("P6", "issue 4", "writes approved in one decision are made once each, even when the gateway is killed half-way"),

@@ -6,56 +6,24 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from pathlib import Path
-from urllib.parse import quote
-from uuid import uuid4
 
 import httpx2 as httpx
-import psycopg
 import pytest
 
-from tests.e2e.http.conftest import ROOT, SETTINGS, Service, start
-from tests.faults.promised_work import Promises, settle
+from tests.e2e.http.conftest import ROOT, Service, start
+from tests.faults.conftest import PrepareStore
+from tests.faults.promised_work import Promises, make_settings, settle
 from tests.faults.survivors import find_family
-from tests.servers import postgres
 
 CLIENTS = 4
 KILLED = [
     pytest.param("sqlite", 3),
     pytest.param("postgres", 2),
-    pytest.param("sqlite", 200, marks=[pytest.mark.thorough]),
-    pytest.param("postgres", 200, marks=[pytest.mark.thorough]),
+    pytest.param("sqlite", 200, marks=[pytest.mark.thorough, pytest.mark.timeout(7_200)]),
+    pytest.param("postgres", 200, marks=[pytest.mark.thorough, pytest.mark.timeout(7_200)]),
 ]
-
-
-def make_settings(written: Path, *, is_postgres: bool) -> str:
-    server = f'[servers.counting]\ncommand = "{sys.executable}"\nargs = ["-S", "-m", "tests.servers.counting", "{written}"]\n'
-    store = '[store]\nurl = "${env:GRISTMILL_TEST_STORE}"\n' if is_postgres else ""
-    return SETTINGS.replace('ask = ["crm.send"]', 'allow = ["counting.*"]') + server + f'cwd = "{ROOT}"\n' + store
-
-
-@pytest.fixture(scope="module")
-def database() -> Generator[postgres.Server]:
-    with postgres.server() as server:
-        yield server
-
-
-@pytest.fixture
-def prepare_store(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Makes an empty store of a kind, and tells the services where it is."""
-
-    def prepare(kind: str) -> None:
-        if kind == "sqlite":
-            return
-        server: postgres.Server = request.getfixturevalue("database")
-        schema = f"s{uuid4().hex}"
-        url = server.url(schema).replace("${env:MILL_PASSWORD}", quote(postgres.PASSWORD, safe=""))
-        with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute(f"CREATE SCHEMA {schema}")  # pyright: ignore[reportArgumentType, reportCallIssue]
-        monkeypatch.setenv("GRISTMILL_TEST_STORE", url)
-
-    return prepare
 
 
 def send_until_killed(service: Service, promises: Promises, after: int) -> None:
@@ -101,10 +69,10 @@ def kill_while_starting(state: Path) -> None:
     family.expect_nothing_left(state)
 
 
-@pytest.mark.requirement("P4", "P6", "P7", "P14", "T12", "T170")
+@pytest.mark.requirement("P4", "P6", "P7", "P14", "T12", "T170", "T172")
 @pytest.mark.parametrize(("kind", "rounds"), KILLED)
 def test_whenever_the_service_is_killed_each_program_ends_and_each_write_is_made_once(
-    kind: str, rounds: int, new_state: Callable[[], Path], prepare_store: Callable[[str], None], tmp_path: Path
+    kind: str, rounds: int, new_state: Callable[[], Path], prepare_store: PrepareStore, tmp_path: Path
 ) -> None:
     prepare_store(kind)
     state, promises = new_state(), Promises(tmp_path / "written")
@@ -116,13 +84,13 @@ def test_whenever_the_service_is_killed_each_program_ends_and_each_write_is_made
             send_until_killed(service, promises, random.randint(0, 12))
         if turn % 5 == 4:
             kill_while_starting(state)
-    acknowledged = [work for work in promises.known if work.outcome is not None]
+    acknowledged = [work.outcome for work in promises.known if work.outcome is not None]
     with start(state, settings, tokens) as service:
         for work in promises.list_open():
             settle(service, work, promises)
         with service.client("ann") as client:
-            for work in random.sample(acknowledged, min(len(acknowledged), 100)):
-                assert client.get(f"/executions/{work.outcome['id']}").json()["outcome"] == work.outcome
+            for outcome in random.sample(acknowledged, min(len(acknowledged), 100)):
+                assert client.get(f"/executions/{outcome['id']}").json()["outcome"] == outcome
         with service.client("operator") as client:
             assert client.get("/audit/verify").json()["ok"]
             running = client.get("/executions", params={"status": "running"}).json()["executions"]

@@ -26,6 +26,8 @@ VALUE_FORMAT = 2
 """The format of a call's result."""
 MOST_NAMED_WRITES = 20
 """Most tools that an error names."""
+_CLAIMED_BY = "claimed by "
+"""The beginning of the status of a run that a process has claimed, and that has not begun."""
 
 _PUT_RUN = """INSERT INTO runs (id, root, session, caller, tenant, code, status, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (id) DO UPDATE SET status = excluded.status"""
@@ -82,6 +84,13 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     """Whether an early version recorded it without its context: its own ``code``, which is empty here, must not be run."""
 
 
+class RunClaim(Struct, frozen=True, kw_only=True):
+    """The last claim on an execution: when it was made, and by which process, as long as nothing later is on record."""
+
+    time: float
+    process: str | None = None
+
+
 class Journal:
     """The journal of all runs. ``clock`` returns wall time."""
 
@@ -104,18 +113,22 @@ class Journal:
         """
         await self._store.write(self._build_run_statement(run))
 
-    async def read_created(self, execution: str) -> float | None:
-        """Returns when an execution was first recorded, or last claimed; None if it never was."""
-        rows = await self._store.read("SELECT created FROM runs WHERE id = ?", execution)
-        return _read_created(rows)
+    async def read_claim(self, execution: str) -> RunClaim | None:
+        """Returns the last claim on an execution, or when it was first recorded; None if it never was."""
+        rows = await self._store.read("SELECT created, status FROM runs WHERE id = ?", execution)
+        if not rows:
+            return None
+        created, status = cast("tuple[float, str]", rows[0])
+        return RunClaim(time=created, process=status.removeprefix(_CLAIMED_BY) if status.startswith(_CLAIMED_BY) else None)
 
-    async def claim_run(self, run: RunRecord, created: float | None) -> bool:
-        """Records an execution unless another process has recorded it since ``created``; returns whether it is in the store.
+    async def claim_run(self, run: RunRecord, before: RunClaim | None, *, process: str) -> bool:
+        """Records an execution for ``process`` unless another has since ``before``; returns whether it is in the store.
 
         Raises:
             StoreUnavailable: the record could not be stored.
         """
-        _, values = self._build_run_statement(run)
+        _, values = self._build_run_statement(replace(run, status=f"{_CLAIMED_BY}{process}"))
+        created = None if before is None else before.time
 
         def claim_row(transaction: Transaction) -> bool:
             if _read_created(transaction.run("SELECT created FROM runs WHERE id = ?", run.id)) != created:

@@ -11,13 +11,22 @@ from msgspec import Struct
 from gristmill.errors import Conflict
 from gristmill.model import Identity, Outcome
 from gristmill.runtime.runtime import Runtime
-from gristmill.runtime.values.audit_values import ACCEPTED, BEGUN, INSTANCE, INTERRUPTED, AuditEntry, AuditFilter, AuditRecord
+from gristmill.runtime.values.audit_values import (
+    ACCEPTED,
+    BEGUN,
+    INSTANCE,
+    INTERRUPTED,
+    AuditEntry,
+    AuditFilter,
+    AuditRecord,
+    RunClaim,
+)
 
 REQUEST = "request"
 """The key, in the details of the record of an accepted execution, of the fingerprint of its request."""
 CLAIM_SECONDS = 300.0
 """How long a process may take from claiming an execution until the record of that is stored. An older claim without a record was
-made by a process that died in between, before it ran anything."""
+made by a process that died in between, before it ran anything. Of a process that is known to have ended no claim counts."""
 NOT_RUN_CODES = ("sandbox.unavailable", "store")
 """Beginnings of error codes in records which say that nothing was run: the same key may be used again."""
 
@@ -49,18 +58,18 @@ def build_reuse_error() -> Conflict:
     return Conflict("this Idempotency-Key was used for another request: use a new one")
 
 
-async def check_first_use(runtime: Runtime, request: KeyedRequest, claimed: float | None) -> None:
-    """Returns if nothing was run for this key, in any process; ``claimed`` says when one last claimed its execution.
+async def check_first_use(runtime: Runtime, request: KeyedRequest, claim: RunClaim | None) -> None:
+    """Returns if nothing was run for this key, in any process; ``claim`` says who has last claimed its execution, and when.
 
     Raises:
         AlreadyExecuted: it was, and the outcome is kept.
         Conflict: it runs elsewhere now, was interrupted, was another request, or its outcome is no longer kept.
     """
     accepted, ended = await _find_records(runtime, request)
-    if _is_unsettled(accepted, ended, claimed):
+    if _is_unsettled(accepted, ended, claim):
         await runtime.audit.flush()  # records of this process may not be written yet
         accepted, ended = await _find_records(runtime, request)
-    if _is_being_claimed(accepted, claimed):
+    if claim is not None and _is_being_claimed(accepted, claim) and not await runtime.has_ended(claim.process):
         raise Conflict(f"another process has just begun this, as {request.id}; see GET /executions/{request.id}")
     if accepted is not None and (ended is None or ended.seq < accepted.seq):
         raise await _explain_unfinished(runtime, request, accepted)
@@ -85,16 +94,16 @@ async def _find_last_record(runtime: Runtime, request: KeyedRequest, id_: str) -
     return next(iter(await runtime.audit.list(wanted, limit=1)), None)
 
 
-def _is_unsettled(accepted: AuditEntry | None, ended: AuditEntry | None, claimed: float | None) -> bool:
+def _is_unsettled(accepted: AuditEntry | None, ended: AuditEntry | None, claim: RunClaim | None) -> bool:
     is_open = accepted is not None and (ended is None or ended.seq < accepted.seq)
-    return is_open or _is_being_claimed(accepted, claimed)
+    return is_open or _is_being_claimed(accepted, claim)
 
 
-def _is_being_claimed(accepted: AuditEntry | None, claimed: float | None) -> bool:
+def _is_being_claimed(accepted: AuditEntry | None, claim: RunClaim | None) -> bool:
     """Whether a process has claimed the execution, and the record of that is still to come. Both times are of that process."""
-    if claimed is None or (accepted is not None and accepted.record.time >= claimed):
+    if claim is None or (accepted is not None and accepted.record.time >= claim.time):
         return False
-    return time.time() - claimed < CLAIM_SECONDS
+    return time.time() - claim.time < CLAIM_SECONDS
 
 
 async def _explain_unfinished(runtime: Runtime, request: KeyedRequest, accepted: AuditEntry) -> Conflict:

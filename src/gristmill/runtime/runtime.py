@@ -275,6 +275,11 @@ class Runtime:
         """Returns whether another process that serves from the same store is alive, by the id that its promises carry."""
         return await self._rooms.serving_processes.lives_elsewhere(instance)
 
+    async def has_ended(self, instance: str | None) -> bool:
+        """Returns whether a process that served from the same store is known to have ended; of None nothing is known."""
+        processes = self._rooms.serving_processes
+        return instance not in (None, processes.id) and not await processes.lives_elsewhere(instance)
+
     async def outcome(
         self, execution: str, *, identity: Identity | None = None, caller: str | None = None, tenant: str | None = None
     ) -> Outcome | None:

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from gristmill.errors import StoreUnavailable
-from gristmill.ledger.journal import PROGRAM_FORMAT, VALUE_FORMAT, Journal, JournalEntry, RunRecord
+from gristmill.ledger.journal import PROGRAM_FORMAT, VALUE_FORMAT, Journal, JournalEntry, RunClaim, RunRecord
 from gristmill.ledger.record_formats import mark_format
 from gristmill.ledger.record_seal import RecordSeal
 from gristmill.model import Identity
@@ -115,11 +115,14 @@ async def test_of_two_who_looked_at_the_same_time_one_claims_a_run(place: Place)
     async with opened(place) as (journal, store), opened(place) as (other, _):
         now = [1.0]
         one, two = (Journal(of, RecordSeal(b"k" * 32), lambda: now[0]) for of in (store, other._store))  # pyright: ignore[reportPrivateUsage]
-        assert await one.read_created("r") is None
-        assert sorted(await asyncio.gather(one.claim_run(RUN, None), two.claim_run(RUN, None))) == [False, True]
-        seen, now[0] = await two.read_created("r"), 2.0
+        assert await one.read_claim("r") is None
+        both = one.claim_run(RUN, None, process="p"), two.claim_run(RUN, None, process="p")
+        assert sorted(await asyncio.gather(*both)) == [False, True]
+        seen, now[0] = await two.read_claim("r"), 2.0
+        assert seen == RunClaim(time=1.0, process="p")
         changed = replace(RUN, code="anew")
-        assert sorted(await asyncio.gather(one.claim_run(changed, seen), two.claim_run(changed, seen))) == [False, True]
+        both = one.claim_run(changed, seen, process="q"), two.claim_run(changed, seen, process="q")
+        assert sorted(await asyncio.gather(*both)) == [False, True]
         assert (await journal.find_run("r")).code == "anew"
 
 

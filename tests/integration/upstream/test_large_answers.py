@@ -171,7 +171,7 @@ async def test_questions_past_the_limits_are_dropped_and_the_call_goes_on() -> N
         assert watch.longest < LONGEST_STEP
 
 
-@pytest.mark.requirement("T150")
+@pytest.mark.requirement("T150", "T153")
 @pytest.mark.parametrize("limits", [{"message_values": 1_000_000}, {"message_mb": 1}])
 async def test_notifications_past_the_limits_are_dropped_and_the_call_goes_on(limits: dict[str, Any]) -> None:
     async with opened(bad=hostile(**limits)) as upstreams:
@@ -182,7 +182,7 @@ async def test_notifications_past_the_limits_are_dropped_and_the_call_goes_on(li
         assert await call(upstreams, "bad.pid") == server
 
 
-@pytest.mark.requirement("T150")
+@pytest.mark.requirement("T150", "T153")
 @pytest.mark.parametrize("limits", [{"message_values": 1_000_000}, {"message_mb": 1}])
 async def test_a_notification_over_http_past_the_limits_is_dropped_and_the_call_goes_on(limits: dict[str, Any]) -> None:
     async with web() as at, opened(far=ServerConfig(url=at["plain"] + "/bad", era="legacy", **limits)) as upstreams:

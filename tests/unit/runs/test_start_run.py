@@ -14,8 +14,10 @@ from msgspec.structs import replace
 from gristmill.config.tree import Config, StoreConfig
 from gristmill.errors import Busy, Cancelled, Conflict, NotFound, SandboxUnavailable, StoreUnavailable
 from gristmill.ledger.audit.audit_entries import ACCEPTED, AuditRecord
+from gristmill.ledger.journal import RunRecord
 from gristmill.ledger.kept_outcomes import KeptOutcomes
 from gristmill.model import Identity, Outcome
+from gristmill.runs.idempotency import make_execution_id
 from gristmill.runs.served_runs import ServedRuns, open_runs
 from gristmill.runs.start_run import RunRequest, begin_execution, wait_for_outcome
 from gristmill.testing import FakePool, fake_runtime
@@ -213,6 +215,16 @@ async def test_a_claim_whose_record_is_still_to_come_belongs_to_the_process_that
         # A process that died in between must not block the key for ever.
         monkeypatch.setattr("gristmill.runs.idempotency.CLAIM_SECONDS", 0.0)
         assert (await executed(other)).id == run.id
+
+
+@pytest.mark.requirement("T170")
+async def test_a_claim_of_a_process_that_died_before_its_record_blocks_no_key(tmp_path: Path) -> None:
+    async with opened(tmp_path) as runs:
+        id_ = make_execution_id(KEY, ANN)
+        journal = runs.runtime._rooms.intake.journal  # pyright: ignore[reportPrivateUsage]
+        record = RunRecord(id=id_, root=id_, session=None, owner=ANN, code="1", status="claimed")
+        assert await journal.claim_run(record, None, process="another-machine.1.2.3")
+        assert (await executed(runs)).id == id_
 
 
 async def test_an_end_that_is_just_being_written_counts_and_so_does_the_last_beginning(tmp_path: Path) -> None:

@@ -255,7 +255,7 @@ async def test_a_listing_has_pages_and_only_the_sessions_of_its_owner(store: Sto
     assert (sorted(names), len(await kept.list(identity=ANN, whole_tenant=True))) == (["a", "c", "d"], 4)
 
 
-@pytest.mark.requirement("T137")
+@pytest.mark.requirement("T116", "T137")
 async def test_results_of_executions_without_a_session_have_a_short_life_and_places_of_their_own(
     store: Store, clock: Clock
 ) -> None:
@@ -277,7 +277,7 @@ async def test_results_of_executions_without_a_session_have_a_short_life_and_pla
     assert {each.name for each in await kept.list(identity=ANN)} == {"one", "two"}
 
 
-@pytest.mark.requirement("T138")
+@pytest.mark.requirement("T116", "T138")
 async def test_the_disk_of_a_tenant_that_has_used_sessions_is_limited_as_it_fills(store: Store, clock: Clock) -> None:
     sizes: dict[str, int] = {}
     measured: list[str] = []

@@ -47,6 +47,7 @@ def test_brackets_and_commas_in_strings_are_not_refused() -> None:
     assert check_json(text, JsonLimits(values=1_000)) == JsonSize(values=1, levels=1)
 
 
+@pytest.mark.requirement("T150")
 @pytest.mark.parametrize(
     ("text", "reason", "setting"),
     [

@@ -8,12 +8,13 @@ from msgspec.structs import replace
 
 from gristmill.errors import Conflict, StoreUnavailable
 from gristmill.ledger.audit.audit_entries import ACCEPTED, INSTANCE, AuditRecord
+from gristmill.ledger.journal import RunClaim
 from gristmill.model import Execution, Json
 from gristmill.runtime.execution.execution_state import ExecutionState
 from gristmill.runtime.rooms import Rooms
 
-Check = Callable[[float | None], Awaitable[None]]
-"""Raises where an execution must not be run. Takes the time at which it was last claimed by any process (None: never)."""
+Check = Callable[[RunClaim | None], Awaitable[None]]
+"""Raises where an execution must not be run. Takes the last claim of any process on it (None: it was never claimed)."""
 
 
 async def accept_execution(
@@ -29,11 +30,11 @@ async def accept_execution(
         StoreUnavailable: it cannot be stored.
     """
     execution, root = await rooms.intake.resolve_resume(execution)
-    created = None
+    claim, process = None, rooms.serving_processes.id
     if check is not None:
-        created = await rooms.intake.journal.read_created(execution.id)
-        await check(created)
-    if not await rooms.intake.claim_run(ExecutionState(execution=execution, root=root), ACCEPTED, created):
+        claim = await rooms.intake.journal.read_claim(execution.id)
+        await check(claim)
+    if not await rooms.intake.claim_run(ExecutionState(execution=execution, root=root), claim, process=process):
         raise Conflict(f"another process has just begun this, as {execution.id}; see GET /executions/{execution.id}")
     accepted = AuditRecord(
         kind="execution",
@@ -46,7 +47,7 @@ async def accept_execution(
         # Nothing is masked before it runs: the program itself waits in the journal, sealed.
         code_hash=hashlib.sha256(execution.code.encode("utf-8", "surrogatepass")).hexdigest(),
         status=ACCEPTED,
-        details={**(details or {}), INSTANCE: rooms.serving_processes.id},
+        details={**(details or {}), INSTANCE: process},
     )
     rooms.recorder.audit.record(accepted)
     try:

@@ -9,7 +9,7 @@ from gristmill.errors import Refused
 from gristmill.guard.mask.redactor import Redactor
 from gristmill.guard.policy.approvals import Approvals
 from gristmill.guard.policy.policy import Policy
-from gristmill.ledger.journal import Journal, RunRecord, build_not_kept_error
+from gristmill.ledger.journal import Journal, RunClaim, RunRecord, build_not_kept_error
 from gristmill.model import Execution, Json, Plan, Report
 from gristmill.runtime.execution.execution_state import CallKey, ExecutionState, RecordedCall
 from gristmill.runtime.execution.session_redactors import SessionRedactors, name_session_scope
@@ -111,13 +111,13 @@ class Intake(Struct, frozen=True, kw_only=True):
         """
         await self.journal.store_run(_build_run_record(run, status))
 
-    async def claim_run(self, run: ExecutionState, status: str, created: float | None) -> bool:
-        """Stores what is needed to resume this run, unless another process has done so since ``created``; returns whether it did.
+    async def claim_run(self, run: ExecutionState, before: RunClaim | None, *, process: str) -> bool:
+        """Stores what is needed to resume this run, unless another process has done so since ``before``; returns whether it did.
 
         Raises:
             StoreUnavailable: it could not be stored.
         """
-        return await self.journal.claim_run(_build_run_record(run, status), created)
+        return await self.journal.claim_run(_build_run_record(run, "claimed"), before, process=process)
 
     def _bind_context(self, execution: Execution) -> Execution:
         bound = self.contexts.get(execution.identity.caller)

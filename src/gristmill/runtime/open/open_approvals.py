@@ -1,6 +1,5 @@
 """Opens the approvals store (the inbox of plans that wait for a person) without starting sandboxes or servers."""
 
-import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
@@ -11,6 +10,7 @@ from gristmill.ledger.audit.audit import Audit
 from gristmill.ledger.audit.audit_entries import AuditRecord
 from gristmill.model import Json
 from gristmill.runtime.open.open_records import load_ledger_key, open_config_store
+from gristmill.store.clock_guard import ClockGuard
 from gristmill.store.open_store import FILE_NAME
 
 __all__ = ["Approval", "Approvals", "open_approvals"]
@@ -28,9 +28,10 @@ async def open_approvals(config: Config) -> AsyncGenerator[Approvals]:
     if config.store.url is None and not (config.state_dir / FILE_NAME).exists():
         raise NotFound(f"no approval has been asked for in {config.state_dir} yet")
     async with open_config_store(config) as store:
-        audit = Audit(store, load_ledger_key(config), config.state_dir)
+        audit, guard = Audit(store, load_ledger_key(config), config.state_dir), ClockGuard(store)
         try:
-            yield Approvals(store, time.time, build_decision_recorder(audit))
+            await guard.sync()
+            yield Approvals(store, guard.estimate, build_decision_recorder(audit))
         finally:
             await audit.close()
 

@@ -69,7 +69,7 @@ async def open_durable_stores(config: Config, clock: Callable[[], float] = time.
         await guard.sync()
         audit = Audit(store, key, config.state_dir, clock=clock)
         decided = DecisionListeners([build_decision_recorder(audit)])
-        seal, inbox = RecordSeal(key), Approvals(store, guard.now, decided)
+        seal, inbox = RecordSeal(key), Approvals(store, guard.estimate, decided)
         journal, promised = (
             Journal(store, seal, clock),
             KeptOutcomes(store, seal, clock, tenant_bytes=config.records.outcomes_mb << 20),

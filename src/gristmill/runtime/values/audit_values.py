@@ -1,4 +1,4 @@
-"""Offers the records of the audit, the filter that finds them, and the words that they use."""
+"""Offers the records of the audit, the filter that finds them, the words that they use, and claims on executions."""
 
 from gristmill.ledger.audit.audit_entries import (
     ACCEPTED,
@@ -10,5 +10,6 @@ from gristmill.ledger.audit.audit_entries import (
     AuditRecord,
     Kind,
 )
+from gristmill.ledger.journal import RunClaim
 
-__all__ = ["ACCEPTED", "BEGUN", "INSTANCE", "INTERRUPTED", "AuditEntry", "AuditFilter", "AuditRecord", "Kind"]
+__all__ = ["ACCEPTED", "BEGUN", "INSTANCE", "INTERRUPTED", "AuditEntry", "AuditFilter", "AuditRecord", "Kind", "RunClaim"]

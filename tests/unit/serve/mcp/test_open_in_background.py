@@ -20,6 +20,7 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
+@pytest.mark.requirement("T152")
 @pytest.mark.parametrize("error", [ConfigError("no folder"), PermissionError(13, "denied", "/x"), RuntimeError("foreign")])
 async def test_an_error_of_any_kind_is_raised_to_each_caller(
     error: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -17,6 +17,7 @@ def test_json_and_yaml_are_read(text: str) -> None:
     assert parse_document_text(text, "here", LIMITS) == {"a": [1, "x"], "b": [1, "x"]}
 
 
+@pytest.mark.requirement("T150")
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

@@ -46,7 +46,7 @@ async def read(*chunks: bytes, cap: int = 32_000_000, stray: list[bytes] | None 
         return [item.message for item in items if isinstance(item, SessionMessage)]
 
 
-@pytest.mark.requirement("T150")
+@pytest.mark.requirement("T150", "T153")
 @pytest.mark.parametrize("notice", [MANY_VALUES, LONG_TEXT], ids=["many values", "long text"])
 @pytest.mark.parametrize("cap", [32_000_000, 1_000_000])
 async def test_a_notification_that_is_dropped_ends_no_connection_wherever_the_pipe_is_cut(notice: bytes, cap: int) -> None:

@@ -23,6 +23,7 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
+@pytest.mark.requirement("T114")
 async def test_what_is_missing_is_named_and_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(routes_health, "KNOWN_SECONDS", 0.0)
     pool = FakePool()
@@ -55,6 +56,7 @@ async def test_what_is_missing_is_named_and_no_more(tmp_path: Path, monkeypatch:
         assert (await readiness.describe()).status == "draining"
 
 
+@pytest.mark.requirement("T114")
 async def test_a_disk_that_does_not_answer_is_asked_once_and_is_no_ready_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
