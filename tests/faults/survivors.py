@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from glob import glob
 from pathlib import Path
 
+from gristmill.sandbox.linux.dead_groups import GROUP_NAME
 from tests.attack.wall import wait_until
 
 
@@ -29,7 +30,8 @@ def _find_groups(pids: set[int]) -> set[str]:
     mounts = [line.split() for line in Path("/proc/self/mounts").read_text().splitlines()]
     roots = [mount[1] for mount in mounts if mount[2] in ("cgroup", "cgroup2")]
     found = [path for root in roots for depth in ("", "*/", "*/*/") for path in glob(f"{root}/{depth}gristmill-*-*")]
-    return {path for path in found if int(Path(path).name.split("-")[1]) in pids}
+    names = [(path, GROUP_NAME.fullmatch(Path(path).name)) for path in found]
+    return {path for path, name in names if name is not None and int(name[1]) in pids}
 
 
 @dataclass(frozen=True, slots=True)

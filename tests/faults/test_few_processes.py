@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gristmill.sandbox.linux import cgroups, group_folders
+from tests.attack.wall import wait_until
 from tests.e2e.http.conftest import SETTINGS, start
 from tests.faults.test_descriptors import execute_many
 from tests.faults.test_disk_and_store import wait_for_readiness
@@ -36,4 +37,4 @@ def test_without_free_processes_executions_are_told_to_come_again_and_run_later(
             log = service.end()
         assert "Traceback" not in log, log
     finally:
-        group_folders.remove_group_trees(group.unique_folders())
+        wait_until(lambda: group_folders.remove_group_trees(group.unique_folders()), "the group is removed")
