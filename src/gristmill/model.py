@@ -41,7 +41,7 @@ Isolation = Literal["namespaces", "landlock"]
 State = Literal["fresh", "kept"]
 RunNote = Literal[
     "parsed_twice", "sent:dataclass", "sent:date", "sent:decimal", "sent:enum", "sent:numpy", "sent:path", "sent:pydantic",
-    "sent:sequence", "sent:set", "sent:table", "sent:uuid",
+    "sent:sequence", "sent:set", "sent:table", "sent:uuid", "not_shown",
 ]  # fmt: skip
 """What code inside the sandbox did that its caller should know: codes, because the sandbox's own words are not trusted."""
 
@@ -87,6 +87,15 @@ class Execution(Struct, frozen=True, kw_only=True):
     """Whether its outcome is kept, so that it can be fetched later, also after a restart."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContentPart:
+    """A picture or a table that a program showed or returned. ``data`` is base64 for a picture, and HTML for a table."""
+
+    type: Literal["image", "table"]
+    mime_type: str
+    data: str
+
+
 class Usage(Struct, frozen=True, kw_only=True):
     """The resources that an execution used, as measured by the host."""
 
@@ -113,6 +122,7 @@ class Report(Struct, frozen=True, kw_only=True):
     notes: tuple[RunNote, ...] = ()
     left_files: tuple[str, ...] = ()
     """Files that a program without a session left in its working directory, where they are removed."""
+    content: tuple[ContentPart, ...] = ()
 
 
 class Decision(Struct, frozen=True, kw_only=True):
@@ -201,6 +211,8 @@ class Outcome:
     tokens_saved: int | None = None
     repaired: tuple[str, ...] = ()
     """What was done to the program so that it parses; empty for a program that was run as it was sent."""
+    content: tuple[ContentPart, ...] = ()
+    """Pictures and tables that the program showed or returned. A program writes the HTML of a table: do not trust it."""
 
     @property
     def text(self) -> str:

@@ -14,6 +14,7 @@ import sys
 
 from gristmill.guest.planned_result import PlannedResult
 from gristmill.guest.values.result_objects import ResultObject
+from gristmill.guest.values.shown_media import show_text, show_value
 
 MOST_DEPTH, MOST_TEXT = 60, 20_000
 LEAST_INTEGER, MOST_INTEGER = -(1 << 63), (1 << 64) - 1
@@ -28,6 +29,8 @@ def encode_value(value: object, limit: int) -> tuple[str, bool]:
     """
     if value is None:
         return "null", True
+    if type(value) is str:
+        show_text(value)
     try:
         # The fast path is also the common one: only JSON's own types, and all keys are text.
         text = _encode.encode(value) if _is_plain(value, 500) else _encode.encode(make_plain(value))
@@ -117,7 +120,10 @@ def _convert_compound(value, depth, above):
 
 
 def _convert_foreign(value, depth, above):
-    """Converts values of numpy, pandas and pydantic without importing these packages."""
+    """Converts values of numpy, pandas and pydantic without importing these packages; pictures go beside the result."""
+    shown = show_value(value)
+    if shown is not None:
+        return _convert_value(shown, depth, above)
     origin = type(value).__module__.partition(".")[0]
     if origin == "pandas" and hasattr(value, "to_dict"):
         if hasattr(value, "columns"):

@@ -30,6 +30,7 @@ from gristmill.guest.pending_call import PendingCall
 from gristmill.guest.values.lenient_json import install_lenient_json
 from gristmill.guest.values.result_objects import install_copies
 from gristmill.guest.values.run_notes import take_notes
+from gristmill.guest.values.shown_media import SHOWN, install_figures
 
 _TRAINING_PROGRAM = "print(1)"
 _REHEARSAL_PROGRAM = """print(end='')
@@ -157,6 +158,7 @@ class Runner:
     def execute(self, nonce, code, result_bytes, compiled=None):
         """Runs one program; returns the closing frame."""
         self.count += 1
+        SHOWN.take_fitting(0)
         take_notes()
         result, error, kind, limit = None, None, None, None
         try:
@@ -184,8 +186,9 @@ class Runner:
         _flush_output()
         if self.baseline is not None:
             self.baseline.restore_kernel_state()
-        left = () if self.keep or error is not None or _getpid() != self.pid else _list_left_files(self.channel.home)
-        tail = _encode([make_sendable(error), make_sendable(kind), limit, take_notes(), *((left,) if left else ())])[1:]
+        left = [] if self.keep or error is not None or _getpid() != self.pid else _list_left_files(self.channel.home)
+        parts = SHOWN.take_fitting(result_bytes - len(text))
+        tail = _encode([make_sendable(error), make_sendable(kind), limit, take_notes(), left, parts])[1:]
         return f'["done",{_encode(nonce)},{text},{tail}'
 
     def _name_program(self, number):
@@ -321,6 +324,7 @@ def prepare_template(library_path):
     program.install_builtins()
     install_copies()
     install_lenient_json()
+    install_figures()
     tools.install_modules()
     loops.on_close.append(lambda loop: tools.CALLS.channel.unwatch(loop))
     for stream in (sys.stdout, sys.stderr):

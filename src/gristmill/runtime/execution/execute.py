@@ -13,12 +13,13 @@ from msgspec.structs import replace
 from gristmill.errors import Busy, Refused
 from gristmill.events import Emit, ignore_event
 from gristmill.guard.mask.masked_events import MaskedEmit
-from gristmill.model import LOCAL, Execution, Handler, Outcome, Plan, Replay, Report
+from gristmill.model import LOCAL, ContentPart, Execution, Handler, Outcome, Plan, Replay, Report
 from gristmill.runtime.calls.recorded_names import name_events, name_tools_called
 from gristmill.runtime.execution.direct_call import DirectCall
 from gristmill.runtime.execution.execution_state import ExecutionState
 from gristmill.runtime.execution.explain_notes import explain_notes
 from gristmill.runtime.execution.fit_literals import fit_context, fit_literals
+from gristmill.runtime.execution.present_content import present_content
 from gristmill.runtime.execution.present_report import PresentedReport
 from gristmill.runtime.execution.repair_code import describe_repair, explain_code, repair_code, unwrap_code
 from gristmill.runtime.recording.recorder import ExecutionRecorder
@@ -73,10 +74,18 @@ async def execute(
         except Refused as refusal:
             report = Report(status="refused", error=refusal.message, error_type=refusal.code, isolation=rooms.pool.isolation)
         advice = (*advice, *run.conversions, *explain_notes(report.notes))
+        content, withheld = _present_content(rooms, run, report) if report.content else ((), ())
         shown = await rooms.presenter(run, report)
         told = describe_repair(repaired, rooms.check_code.list_packages)
-        outcome = _build_outcome(run, shown, plan, (*told, *advice, *rooms.hints(run, shown.report)))
-        return await record.finish(run, replace_outcome(outcome, repaired=repaired) if repaired else outcome)
+        outcome = _build_outcome(run, shown, plan, (*told, *advice, *withheld, *rooms.hints(run, shown.report)))
+        changed = repaired or content
+        return await record.finish(run, replace_outcome(outcome, repaired=repaired, content=content) if changed else outcome)
+
+
+def _present_content(rooms: Rooms, run: ExecutionState, report: Report) -> tuple[tuple[ContentPart, ...], tuple[str, ...]]:
+    """Returns the pictures and tables of a run as the caller may see them, and lines about those that are withheld."""
+    redactor = run.redactor if rooms.presenter.masks else None
+    return present_content(report.content, redactor, withholds=rooms.content_masks.withholds)
 
 
 async def _run_until_decided(

@@ -28,6 +28,11 @@ def explain_notes(notes: Sequence[RunNote]) -> tuple[str, ...]:
         if "parsed_twice" in notes
         else []
     )
+    if "not_shown" in notes:
+        lines.append(
+            "some pictures or tables are not shown: at most 8, of 1,000,000 bytes (50,000 characters of HTML) each, and together "
+            "no more than result_bytes"
+        )
     sent = [words for note, words in _SENT_AS.items() if note in notes]
     if sent:
         lines.append(f"arguments that JSON has no form for were converted: {', '.join(sent)}")

@@ -29,7 +29,9 @@ each shorter than half of it."""
 
 UnfitReason = Literal["limits", "output", "folder", "descriptors", "interpreter"]
 MOST_LEFT_FILES = 8
-MOST_NOTES = 20
+MOST_NOTES, MOST_SHOWN = 20, 8
+SHOWN_CHARACTERS = 1_400_000
+"""How long one picture may be, in base64."""
 
 
 class ReadyFrame(msgspec.Struct, array_like=True, tag="ready", forbid_unknown_fields=True, frozen=True):
@@ -75,6 +77,13 @@ class AbandonFrame(msgspec.Struct, array_like=True, tag="abandon", forbid_unknow
     id: int
 
 
+class ShownFrame(msgspec.Struct, array_like=True, forbid_unknown_fields=True, frozen=True):
+    """A picture in base64, or the HTML of a table, that the program has shown or returned."""
+
+    mime: Literal["image/png", "text/html"]
+    text: Annotated[str, msgspec.Meta(max_length=SHOWN_CHARACTERS)]
+
+
 class DoneFrame(msgspec.Struct, array_like=True, tag="done", forbid_unknown_fields=True, frozen=True):
     """The program has ended; ``limit`` is the guest's guess at the limit that stopped it, ``notes`` is for the caller."""
 
@@ -86,6 +95,7 @@ class DoneFrame(msgspec.Struct, array_like=True, tag="done", forbid_unknown_fiel
     notes: Annotated[list[RunNote], msgspec.Meta(max_length=MOST_NOTES)] = []
     left_files: Annotated[list[str], msgspec.Meta(max_length=MOST_LEFT_FILES)] = []
     """Files that a program without a session leaves in its working directory."""
+    shown: Annotated[list[ShownFrame], msgspec.Meta(max_length=MOST_SHOWN)] = []
 
 
 RunFrame = BegunFrame | UnfitFrame | CallFrame | AbandonFrame | DoneFrame

@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from gristmill.escape_text import shorten_name
 from gristmill.events import OutputWritten
-from gristmill.model import Isolation, Report, State, Usage
+from gristmill.model import ContentPart, Isolation, Report, State, Usage
 from gristmill.sandbox.linux import process_tree as tree
 from gristmill.sandbox.linux.cgroups import ControlGroup
 from gristmill.sandbox.pool.template_process import ChildExit
@@ -64,11 +64,16 @@ def build_report(run: JailRun, ending: RunEnding, handles: JailHandles, found: J
         state=found.state,
         notes=tuple(dict.fromkeys(ending.done.notes)) if ending.done else (),
         left_files=_list_left_files(ending.done) if ending.done and verdict.status == "ok" else (),
+        content=tuple(map(_read_shown, ending.done.shown)) if ending.done else (),
     )
 
 
 def _list_left_files(done: bridge.DoneFrame) -> tuple[str, ...]:
     return tuple(shorten_name(name, NAME_CHARACTERS) for name in done.left_files[:MOST_LEFT_FILES])
+
+
+def _read_shown(shown: bridge.ShownFrame) -> ContentPart:
+    return ContentPart(type="table" if shown.mime == "text/html" else "image", mime_type=shown.mime, data=shown.text)
 
 
 def _measure_peak_mb(handles: JailHandles, found: JailFindings) -> float:

@@ -8,7 +8,15 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from mcp_types import CallToolResult, ContentBlock, TextContent
+from mcp_types import (
+    Annotations,
+    CallToolResult,
+    ContentBlock,
+    EmbeddedResource,
+    ImageContent,
+    TextContent,
+    TextResourceContents,
+)
 
 from gristmill.model import LeftOut, Outcome, Plan
 from gristmill.runtime.hints.give_hints import explain_error
@@ -21,10 +29,23 @@ _NO_ERROR = ("ok", "awaiting_approval")
 def build_tool_result(outcome: Outcome, *, expires: float | None = None, blocks: Sequence[ContentBlock] = ()) -> CallToolResult:
     """Returns the answer to ``execute_code``; ``expires`` is when a new session ends, ``blocks`` are images and sounds."""
     return CallToolResult(
-        content=[TextContent(text=render_text(outcome, expires=expires)), *blocks],
+        content=[TextContent(text=render_text(outcome, expires=expires)), *blocks, *_build_content_blocks(outcome)],
         structured_content=render_fields(outcome),
         is_error=not is_no_error(outcome),
     )
+
+
+def _build_content_blocks(outcome: Outcome) -> list[ContentBlock]:
+    """Returns the pictures and tables of an outcome. The rows of a table are in the result: its HTML is for the user's screen."""
+    blocks: list[ContentBlock] = []
+    for number, part in enumerate(outcome.content, 1):
+        if part.type == "image":
+            blocks.append(ImageContent(data=part.data, mime_type=part.mime_type))
+        else:
+            uri = f"gristmill://outcomes/{outcome.id}/{number}"
+            table = TextResourceContents(uri=uri, mime_type=part.mime_type, text=neutralize_text(part.data))
+            blocks.append(EmbeddedResource(resource=table, annotations=Annotations(audience=["user"])))
+    return blocks
 
 
 def is_no_error(outcome: Outcome) -> bool:

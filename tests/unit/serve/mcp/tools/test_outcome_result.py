@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gristmill.model import Outcome, Plan, PlannedCall
+from gristmill.model import ContentPart, Outcome, Plan, PlannedCall
 from gristmill.serve.mcp.questions.ask_approval import read_approved_numbers, write_question
 from gristmill.serve.mcp.tools.outcome_result import build_error_result, build_tool_result, render_fields, render_text
 
@@ -140,3 +140,17 @@ def test_all_approves_only_the_calls_that_were_shown_whole() -> None:
 def test_a_result_that_is_empty_is_a_result(result: object) -> None:
     assert render_fields(replace(OK, result=result))["result"] == result  # pyright: ignore[reportArgumentType]
     assert "result" not in render_fields(OK)
+
+
+def test_pictures_are_images_and_the_html_of_a_table_is_a_resource_for_the_user() -> None:
+    image = ContentPart(type="image", mime_type="image/png", data="iVBORw0KGgo=")
+    table = ContentPart(type="table", mime_type="text/html", data="<table>\u202e</table>")
+    blocks = build_tool_result(replace(OK, content=(image, table))).model_dump(by_alias=True, exclude_none=True)["content"]
+    assert blocks[1:] == [
+        {"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"},
+        {
+            "type": "resource",
+            "resource": {"uri": "gristmill://outcomes/e1/2", "mimeType": "text/html", "text": "<table>\\u202e</table>"},
+            "annotations": {"audience": ["user"]},
+        },
+    ]

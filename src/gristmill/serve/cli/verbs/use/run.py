@@ -128,6 +128,8 @@ async def _execute_and_print(config: Any, code: str | None, how: dict[str, Any],
         sys.stdout.write("\n")
     if outcome.result is not None:
         stdout().print(neutralize_text(_format_result(outcome.result)))
+    for part in outcome.content:
+        stderr().print(f"{part.type}, {part.mime_type}, {len(part.data):,} characters: --json prints it", style="dim")
     if outcome.error:
         stderr().print(neutralize_text(outcome.error), style="red")
     print_hints(stderr(), outcome)
