@@ -875,6 +875,21 @@ export interface components {
             tool: string;
         };
         /**
+         * ContentPart
+         * @description A picture or a table that a program showed or returned. ``data`` is base64 for a picture, and HTML for a table.
+         */
+        ContentPart: {
+            /**
+             * Type
+             * @enum {string}
+             */
+            type: "image" | "table";
+            /** Mime Type */
+            mime_type: string;
+            /** Data */
+            data: string;
+        };
+        /**
          * DecisionAsked
          * @description The decision about a plan.
          */
@@ -1191,6 +1206,11 @@ export interface components {
              * @default []
              */
             repaired: string[];
+            /**
+             * Content
+             * @default []
+             */
+            content: components["schemas"]["ContentPart"][];
         };
         /**
          * OutcomeEvent
