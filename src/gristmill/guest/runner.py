@@ -293,7 +293,7 @@ def _list_left_files(folder):
         names = os.listdir(folder) if folder else ()
     except OSError:
         return ()
-    return [make_sendable(name[:200]) for name in sorted(names) if name not in _OWN_FOLDERS][:_MOST_LEFT_FILES]
+    return [make_sendable(name[:200]) for name in sorted(names) if name not in _OWN_FOLDERS and name[0] != "."][:_MOST_LEFT_FILES]
 
 
 def _describe_outcome(raised, loop, name):
