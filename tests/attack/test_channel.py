@@ -397,7 +397,9 @@ def test_no_code_of_the_gateway_unpickles_or_evaluates() -> None:
         for path in sorted(source.rglob("*.py"))
         if "guest" not in path.relative_to(source).parts  # the guest runs the agent's code: executing it is its purpose
         for word in banned
-        if word in path.read_text() and not (path.name == "selfcheck.py" and word == "__import__(")
+        # ast.literal_eval reads literals only: it calls nothing, and looks up no name.
+        if word in path.read_text().replace("ast.literal_eval(", "")
+        and not (path.name == "selfcheck.py" and word == "__import__(")
     ]
     assert found == []
 
