@@ -115,7 +115,7 @@ def test_a_descriptor_of_the_gateway_is_not_inherited(wall: Wall, tmp_path: Path
 def _waiting(wall: Wall) -> Jail:
     pool = wall.runtime._opened_runtime()._rooms.pool  # pyright: ignore[reportPrivateUsage]
     assert isinstance(pool, LinuxPool)
-    wait_until(lambda: pool.waiting > 0, "a child waits")
+    wait_until(lambda: pool.warm_children > 0, "a child waits")
     return pool._warm[0]  # pyright: ignore[reportPrivateUsage]
 
 
@@ -170,7 +170,7 @@ def test_from_outside_a_waiting_child_has_exactly_the_mounts_that_are_listed(nam
 def test_two_waiting_children_share_nothing_but_the_empty_network(namespaces: Wall) -> None:
     pool = namespaces.runtime._opened_runtime()._rooms.pool  # pyright: ignore[reportPrivateUsage]
     assert isinstance(pool, LinuxPool)
-    wait_until(lambda: pool.waiting > 1, "two children wait")
+    wait_until(lambda: pool.warm_children > 1, "two children wait")
     one, two = (jail.handles.pid for jail in list(pool._warm)[:2])  # pyright: ignore[reportPrivateUsage]
     shared = {n for n in NAMESPACES if os.readlink(f"/proc/{one}/ns/{n}") == os.readlink(f"/proc/{two}/ns/{n}")}
     assert shared == {"net"}

@@ -181,7 +181,7 @@ import sys, linecache, gc, traceback
 def _template_pid(wall: Wall) -> int:
     pool = wall.runtime._opened_runtime()._rooms.pool  # pyright: ignore[reportPrivateUsage]
     assert isinstance(pool, LinuxPool)
-    wait_until(lambda: pool.waiting > 0, "a child waits")
+    wait_until(lambda: pool.warm_children > 0, "a child waits")
     pid = pool._warm[0].handles.pid  # pyright: ignore[reportPrivateUsage]
     status = Path(f"/proc/{pid}/status").read_text()
     return int(next(line for line in status.splitlines() if line.startswith("PPid")).split()[1])

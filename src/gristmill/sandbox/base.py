@@ -130,9 +130,9 @@ LIMITS_PER_RUN = frozenset(("cpu_seconds",))
 
 def have_same_seal(one: Limits, other: Limits) -> bool:
     """Returns True when a sandbox sealed for ``one`` can run a job with the limits ``other``."""
-    return one is other or not list_changed_seals(one, other)
+    return one is other or not list_changed_sealed_limits(one, other)
 
 
-def list_changed_seals(one: Limits, other: Limits) -> list[str]:
+def list_changed_sealed_limits(one: Limits, other: Limits) -> list[str]:
     """Lists the sealed limits in which ``one`` and ``other`` differ."""
     return [name for name in SEALED_LIMITS if getattr(one, name) != getattr(other, name)]

@@ -25,7 +25,7 @@ class UsedDisk:
         while len(self._uses) > MOST_MEASURED:
             self._uses.popitem(last=False)
 
-    def take_tenants(self) -> frozenset[str]:
+    def list_recent_tenants(self) -> frozenset[str]:
         """Returns the tenants that have used sessions lately, and forgets older uses."""
         since = self._clock() - RECENT_SECONDS
         while self._uses and next(iter(self._uses.values()))[0] < since:

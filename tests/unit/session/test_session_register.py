@@ -296,11 +296,11 @@ async def test_the_disk_of_a_tenant_that_has_used_sessions_is_limited_as_it_fill
     other = await kept.open("mine", identity=Identity(tenant="other"))
     clock.now += RECENT_SECONDS + 1
     await kept.open("s2", identity=ANN)
-    assert used.take_tenants() == {"acme"}
-    gone = await kept.prune(size_of=used.read_size, tenants=used.take_tenants())
+    assert used.list_recent_tenants() == {"acme"}
+    gone = await kept.prune(size_of=used.read_size, tenants=used.list_recent_tenants())
     assert ([each.name for each in gone], other.key in measured) == (["s0", "s1"], False)
     measured.clear()
-    await kept.prune(size_of=used.read_size, tenants=used.take_tenants())
+    await kept.prune(size_of=used.read_size, tenants=used.list_recent_tenants())
     assert measured == [opened[2].key]
     clock.now += RECENT_SECONDS + 1
-    assert used.take_tenants() == frozenset()
+    assert used.list_recent_tenants() == frozenset()

@@ -94,7 +94,7 @@ class SessionStores(Struct, frozen=True, kw_only=True):
     async def prune_as_it_fills(self) -> None:
         """Deletes results whose short life is over, and what exceeds the bytes of the tenants that have used sessions lately."""
         await self.sessions.prune_results()
-        if tenants := self.used_disk.take_tenants():
+        if tenants := self.used_disk.list_recent_tenants():
             await self.sessions.prune(size_of=self.used_disk.read_size, tenants=tenants)
 
 

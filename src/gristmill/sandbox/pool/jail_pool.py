@@ -129,7 +129,7 @@ class LinuxPool:
         return self._closed
 
     @property
-    def waiting(self) -> int:
+    def warm_children(self) -> int:
         """The number of children that wait for code."""
         return len(self._warm)
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from gristmill.errors import Refused, SandboxError, UnknownSession
 from gristmill.model import Limits
-from gristmill.sandbox.base import LIMITS_PER_RUN, Pool, Sandbox, list_changed_seals
+from gristmill.sandbox.base import LIMITS_PER_RUN, Pool, Sandbox, list_changed_sealed_limits
 from gristmill.sandbox.pool.fair_eviction import HeldInterpreter, choose_evicted
 
 SWEEP_SECONDS = 1.0
@@ -178,7 +178,7 @@ class KeptInterpreters:
     async def _get_or_open(self, name: str, limits: Limits, workspace: Callable[[], Path], share: str) -> _Kept:
         kept = self._by_name.get(name)
         if kept is not None:
-            changed = [limit for limit in list_changed_seals(kept.limits, limits) if limit not in LIMITS_PER_RUN]
+            changed = [limit for limit in list_changed_sealed_limits(kept.limits, limits) if limit not in LIMITS_PER_RUN]
             if kept.sandbox.alive and not changed:
                 return kept
             await self._drop_kept(name, kept, f"its limits changed ({', '.join(changed)})" if changed else None)
