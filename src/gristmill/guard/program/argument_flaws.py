@@ -120,6 +120,8 @@ def _is_converted(parameter: KnownParameter, node: ast.expr, kind: str, allowed:
     """Tells whether the call converts this literal, so that it is no mistake."""
     if kind == "null":
         return not parameter.required
+    if isinstance(node, ast.JoinedStr):
+        return bool(allowed - {"null"})  # what the text says is known only when the program runs
     if not isinstance(node, ast.Constant):
         return "array" in allowed and kind == "object"
     return any(_can_convert(node.value, wanted) for wanted in allowed)

@@ -95,6 +95,7 @@ CONVERTED = [
     "from servers import crm\ncrm.get_user(1, fields='[\"a\"]')",
     "from servers import crm\ncrm.find('a', limit='3')",
     "from servers import crm\ncrm.find('a', limit=None)",
+    "from servers import crm\nuser = 7\ncrm.get_user(f'{user}')",
 ]
 
 
