@@ -150,6 +150,14 @@ FILE_FAILURES = (
         hint="{path} is not for programs: work with files in the working directory and in /tmp",
     ),
     FailureClass(
+        name="file.write_outside",
+        when="a program writes to a folder of the user's machine",
+        errors=frozenset({"FileNotFoundError", "NotADirectoryError"}),
+        text=r"No such file or directory: '(?P<path>/[^']*|[A-Z]:\\\\[^']*|~[^']*)'",
+        code=r"""open\(\s*f?["'](?:/|~|[A-Z]:)[^"']*["']\s*,\s*(?:mode\s*=\s*)?["'][wax]|\.write_(?:text|bytes)\(""",
+        hint="{path} cannot be written, the folders of the host are not here: write to the working directory, open('name.csv', 'w')",
+    ),
+    FailureClass(
         name="file.of_host",
         when="a program opens a file of the user's machine",
         errors=frozenset({"FileNotFoundError", "NotADirectoryError"}),

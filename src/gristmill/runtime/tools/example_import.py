@@ -15,16 +15,16 @@ _READING = ("get", "list", "search", "find", "read", "query", "fetch", "lookup",
 def choose_example(servers: Mapping[str, Sequence[str]]) -> str | None:
     """Returns the import of a tool, or of a server whose tools are not known yet; None if no server is named.
 
-    The same servers and tools, in any order, give the same text. A tool that reads by its name is preferred.
+    The same servers and tools, in any order, give the same text. Short names of tools that read are preferred.
     """
     if not servers:
         return None
     names = make_python_names(servers, "server")
     tools = sorted(
-        (not tool.lower().startswith(_READING), names[server], make_python_name(tool, "tool"))
+        (not tool.lower().startswith(_READING), len(tool), names[server], make_python_name(tool, "tool"))
         for server, listed in servers.items()
         for tool in listed
     )
-    imports = (f"from servers.{module} import {function}" for _, module, function in tools)
+    imports = (f"from servers.{module} import {function}" for _, _, module, function in tools)
     modules = (f"from servers import {module}" for module in sorted(names.values()))
     return next((text for text in (*imports, *modules) if len(_PIECE.findall(text)) <= MOST_PIECES), PLACEHOLDER)
