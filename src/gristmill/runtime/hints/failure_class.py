@@ -9,9 +9,11 @@ from msgspec import Struct
 from gristmill.escape_text import shorten_name
 from gristmill.model import Report
 
-MOST_ERROR_CHARACTERS = 4_000
+MOST_ERROR_CHARACTERS = 2_000
 """How much of the end of an error is compared with patterns."""
 MOST_GROUP_CHARACTERS = 120
+MOST_CODE_SEARCHED = 60_000
+"""How much of a program is compared with patterns: other callers wait meanwhile."""
 _ANY_FRAME = re.compile(r'  File "<code \d+>", line (\d+)')
 _GROUP_MARKS = " |+-"
 """What stands in front of the lines of the errors in a group."""
@@ -84,7 +86,7 @@ def match_failure(known: FailureClass, failure: Failure) -> Mapping[str, str] | 
     ):
         return None
     groups: dict[str, str] = {}
-    for pattern, searched in ((known.text, failure.text), (known.code, failure.code)):
+    for pattern, searched in ((known.text, failure.text), (known.code, failure.code[:MOST_CODE_SEARCHED])):
         if not pattern:
             continue
         # Compiled when first needed: most failures are of few classes, and each start would compile a hundred patterns.

@@ -127,7 +127,7 @@ PACKAGE_FAILURES = (
         name="package.server",
         when="a tool server is imported as if it were a package",
         status=_FAILED_OR_REFUSED,
-        text=r"^(?:line \d+, column \d+: )?(?P<module>[\w]+) is not installed|No module named '(?P<named>\w+)'",
+        text=r"^(?:line \d+, column \d+: )?(?P<module>\w{1,80}) is not installed|No module named '(?P<named>\w+)'",
         needs=("server_module",),
         hint="{server_module} is a tool server: write `from servers import {server_module}`",
     ),
@@ -156,7 +156,7 @@ PACKAGE_FAILURES = (
         name="package.known",
         when="a well-known package is missing for which the standard library has a substitute",
         status=_FAILED_OR_REFUSED,
-        text=r"(?:^|: )(?P<module>\w+) is not installed in the sandbox|No module named '(?P<named>\w+)[.\w]*'",
+        text=r"(?:^|: )(?P<module>\w{1,80}) is not installed in the sandbox|No module named '(?P<named>\w+)[.\w]*'",
         needs=("substitute", "package"),
         hint=(
             "{package} is not installed ({packages}): {substitute}, or have the operator add it: "
@@ -167,7 +167,7 @@ PACKAGE_FAILURES = (
         name="package.missing",
         when="a package is missing",
         status=_FAILED_OR_REFUSED,
-        text=r"(?:^|: )(?P<module>\w+) is not installed in the sandbox; do|No module named '(?P<named>\w+)[.\w]*'",
+        text=r"(?:^|: )(?P<module>\w{1,80}) is not installed in the sandbox; do|No module named '(?P<named>\w+)[.\w]*'",
         needs=("package",),
         hint=(
             "{package} is not installed ({packages}): do without it, or have the operator add it: "

@@ -155,7 +155,7 @@ FILE_FAILURES = (
         errors=frozenset({"FileNotFoundError", "NotADirectoryError"}),
         text=r"No such file or directory: '(?P<path>/[^']*|[A-Z]:\\\\[^']*|~[^']*)'",
         code=r"""open\(\s*f?["'](?:/|~|[A-Z]:)[^"']*["']\s*,\s*(?:mode\s*=\s*)?["'][wax]|\.write_(?:text|bytes)\(""",
-        hint="{path} cannot be written, the folders of the host are not here: write to the working directory, open('name.csv', 'w')",
+        hint="{path} cannot be written, folders of the host are not here: write to the working directory, open('name.csv', 'w')",
     ),
     FailureClass(
         name="file.of_host",

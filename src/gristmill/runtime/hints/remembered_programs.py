@@ -12,10 +12,10 @@ from gristmill.guard.program.check_program import parse_program
 from gristmill.model import Identity
 from gristmill.runtime.hints.result_samples import ResultSample
 
-MOST_CALLERS = 1_000
+MOST_CALLERS = 200
 MOST_PROGRAMS, MOST_FAILURES, MOST_SAMPLES = 4, 16, 32
 """How much is remembered of each caller; the oldest is forgotten first."""
-MOST_PROGRAM_CHARACTERS = 20_000
+MOST_PROGRAM_CHARACTERS = 10_000
 """A longer program is not remembered."""
 
 K = TypeVar("K")

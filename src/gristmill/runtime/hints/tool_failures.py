@@ -14,6 +14,7 @@ _TOOL_ERRORS = frozenset(
         "upstream.unavailable",
     }
 )
+_NAMING_ERRORS = _TOOL_ERRORS | {"TypeError", "AttributeError", "ImportError", "refused.code"}
 _NEVER_GUESS = "do not guess names: search_tools finds tools by what they do"
 
 TOOL_FAILURES = (
@@ -43,6 +44,7 @@ TOOL_FAILURES = (
     FailureClass(
         name="tool.unknown_server",
         when="a server is named that is not connected",
+        errors=_NAMING_ERRORS,
         status=_FAILED_OR_REFUSED,
         text=r"there is no server '(?P<server>[^']+)'|there is no tool '(?P<called>[^'.]+)\.",
         needs=("unknown_server",),
@@ -51,18 +53,20 @@ TOOL_FAILURES = (
     FailureClass(
         name="tool.unknown",
         when="a tool is named that its server does not have",
+        errors=_NAMING_ERRORS,
         status=_FAILED_OR_REFUSED,
-        text=r"(?P<server>[\w.-]+) has no tool '|there is no tool '(?P<called>[^'.]+)\.",
+        text=r"(?<![\w.-])(?P<server>[\w.-]{1,64}) has no tool '|there is no tool '(?P<called>[^'.]+)\.",
         needs=("tools_of_server",),
         hint="{tools_of_server}; " + _NEVER_GUESS,
     ),
     FailureClass(
         name="tool.unknown_argument",
         when="an argument is passed that the tool does not take",
+        errors=_NAMING_ERRORS,
         status=_FAILED_OR_REFUSED,
         text=(
-            r"(?P<tool>[\w-]+\.[\w.-]+?)(?: has no argument|: [^\n]{0,400}expected no such name)"
-            r"|(?P<function>\w+)\(\) got an unexpected keyword argument"
+            r"(?<![\w.-])(?P<tool>[\w-]{1,64}\.[\w.-]{1,128}?)(?: has no argument|: [^\n]{0,400}expected no such name)"
+            r"|\b(?P<function>\w{1,64})\(\) got an unexpected keyword argument"
         ),
         needs=("signature",),
         hint="call it as {signature}",
@@ -70,10 +74,11 @@ TOOL_FAILURES = (
     FailureClass(
         name="tool.missing_argument",
         when="a required argument is missing",
+        errors=_NAMING_ERRORS,
         status=_FAILED_OR_REFUSED,
         text=(
-            r"(?P<tool>[\w-]+\.[\w.-]+?)(?: needs \w|: [^\n]{0,400}it is required)"
-            r"|(?P<function>\w+)\(\) missing \d+ required"
+            r"(?<![\w.-])(?P<tool>[\w-]{1,64}\.[\w.-]{1,128}?)(?: needs \w|: [^\n]{0,400}it is required)"
+            r"|\b(?P<function>\w{1,64})\(\) missing \d+ required"
         ),
         needs=("signature",),
         hint="pass every argument that has no default: {signature}",
@@ -81,10 +86,11 @@ TOOL_FAILURES = (
     FailureClass(
         name="tool.too_many_arguments",
         when="more arguments are passed by position than the tool has",
+        errors=_NAMING_ERRORS,
         status=_FAILED_OR_REFUSED,
         text=(
-            r"(?P<tool>[\w-]+\.[\w.-]+?) takes (?:at most )?\d+ arguments"
-            r"|(?P<function>\w+)\(\) takes (?:from )?\d+ [\w ]*positional arguments?"
+            r"(?<![\w.-])(?P<tool>[\w-]{1,64}\.[\w.-]{1,128}?) takes (?:at most )?\d+ arguments"
+            r"|\b(?P<function>\w{1,64})\(\) takes (?:from )?\d+ [\w ]*positional arguments?"
         ),
         needs=("signature",),
         hint="pass arguments by name: {signature}",
@@ -92,16 +98,21 @@ TOOL_FAILURES = (
     FailureClass(
         name="tool.argument_twice",
         when="an argument is passed by position and by name",
+        errors=_NAMING_ERRORS,
         status=_FAILED_OR_REFUSED,
-        text=r"(?P<tool>[\w-]+\.[\w.-]+?) (?:got|gets) [\w, ]+ twice|(?P<function>\w+)\(\) got multiple values for",
+        text=(
+            r"(?<![\w.-])(?P<tool>[\w-]{1,64}\.[\w.-]{1,128}?) (?:got|gets) [\w, ]{1,200} twice"
+            r"|\b(?P<function>\w{1,64})\(\) got multiple values for"
+        ),
         needs=("signature",),
         hint="pass each argument once, by name: {signature}",
     ),
     FailureClass(
         name="tool.argument_value",
         when="the value of an argument does not fit its schema",
+        errors=_NAMING_ERRORS,
         status=_FAILED_OR_REFUSED,
-        text=r"(?P<tool>[\w-]+\.[\w.-]+?): [^\n]{0,400}(?:is \w+, not \w+|cannot be |expected )",
+        text=r"(?<![\w.-])(?P<tool>[\w-]{1,64}\.[\w.-]{1,128}?): [^\n]{0,400}(?:is \w+, not \w+|cannot be |expected )",
         needs=("signature",),
         hint="pass values of these types: {signature}",
     ),
@@ -136,7 +147,7 @@ TOOL_FAILURES = (
         when="the operator's policy refuses a call",
         errors=_TOOL_ERRORS,
         status=_FAILED_OR_REFUSED,
-        text=r"(?P<tool>[\w-]+\.[\w.-]+) (?:is not allowed by|needs approval)",
+        text=r"(?<![\w.-])(?P<tool>[\w-]{1,64}\.[\w.-]{1,128}) (?:is not allowed by|needs approval)",
         hint=(
             "{tool} is refused by the operator's policy, with any arguments: use another tool, or tell the user that it "
             "would have to be allowed"
@@ -147,7 +158,7 @@ TOOL_FAILURES = (
         when="data of one server may not go to another",
         errors=_TOOL_ERRORS,
         status=_FAILED_OR_REFUSED,
-        text=r"(?P<tool>[\w-]+\.[\w.-]+) was not called: ",
+        text=r"(?<![\w.-])(?P<tool>[\w-]{1,64}\.[\w.-]{1,128}) was not called: ",
         hint=(
             "{tool} may not get data of that source: call it with values from elsewhere, or leave it out; changing the "
             "text of the value does not help"

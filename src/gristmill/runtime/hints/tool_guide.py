@@ -13,6 +13,7 @@ from gristmill.catalog.types.loose_schema import read_parameter_schemas, read_re
 from gristmill.loose_json import as_list
 from gristmill.model import Json, Tool
 from gristmill.near_names import find_near_names
+from gristmill.runtime.hints.failure_class import MOST_CODE_SEARCHED
 from gristmill.runtime.hints.result_samples import ResultSample, describe_sample, describe_schema_sample, sample_schema
 
 MOST_SERVERS, MOST_TOOLS = 5, 5
@@ -67,7 +68,7 @@ class ToolGuide(Struct, frozen=True):
 
     def find_named_tools(self, code: str, most: int) -> list[Tool]:
         """Returns the tools whose functions, of servers that are named too, are named in ``code``."""
-        words = set(_WORD.findall(code))
+        words = set(_WORD.findall(code[:MOST_CODE_SEARCHED]))
         named = (key for key, function in self.catalog.functions.items() if function in words)
         tools = (self.catalog.tools[key] for key in named)
         return [tool for tool in tools if self.catalog.modules.get(tool.server) in words or tool.server in words][:most]
