@@ -7,8 +7,10 @@ import pytest
 from gristmill import BlockingRuntime
 from gristmill.catalog.catalog import Catalog
 from gristmill.catalog.python_names import make_python_names
-from gristmill.guard.program.check_program import check_program
+from gristmill.guard.program import check_program as checks
+from gristmill.guard.program.check_program import CheckedProgram, check_program
 from gristmill.guard.program.known_tools import KnownServer, KnownTools
+from gristmill.guard.program.undefined_names import build_name_meanings
 from gristmill.upstream.python_functions import PythonFunctions
 from tests.conftest import TOOLS
 
@@ -43,18 +45,37 @@ WRONG = [
     "from mcp_client import call_mcp_tool\ncall_mcp_tool('crm.get', number='one')",
     "import jsn",
     "from servers import crm\nif __name__ == '__main__':\n    crm.fnd()",
+    "crm.fnd('a')",
+    "servers.crm.fnd('a')",
+    "servers.crn.find('a')",
+    "tools.crm.fnd('a')",
+    "codemode.fnd('a')",
+    "mcp__crm__fnd(q='a')",
+    "call_tool('crm', 'fnd', {})",
+    "callMCPTool('fnd', {'q': 'a'})",
+    "call_mcp_tool('mcp__crm__fnd', {}, dict)",
+    "crm.find(limit=3)",
+    "find(limit=3)",
+    "find('a', limitt=3)",
+    "crm.find({'limit': 3})",
+    "mcp__crm__find(limit=3)",
+    "from client import call_mcp_tool\ncall_mcp_tool('crm.fnd')",
+    "from tools.crm import fnd",
+    "from crm import fnd",
+    "from servers.crm import *\nfind(limit=3)",
 ]
+MEANINGS = build_name_meanings(KNOWN.servers, (), CATALOG.loose_names)
 
 
-def _no_problems(_code: str, _known: object) -> tuple[()]:
-    return ()
+def _find_names_only(code: str, *_: object, fresh: bool) -> CheckedProgram:
+    return CheckedProgram(names=checks.read_and_check(code, KNOWN, MEANINGS, fresh=fresh).names)
 
 
 @pytest.mark.parametrize("code", WRONG)
 def test_a_certain_problem_is_a_program_that_fails(runtime: BlockingRuntime, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert any(problem.certain for problem in check_program(code, KNOWN))
+    assert any(problem.certain for problem in check_program(code, KNOWN, MEANINGS))
     assert runtime.execute(code).status == "refused"
-    monkeypatch.setattr("gristmill.runtime.execution.check_code.check_program", _no_problems)
+    monkeypatch.setattr("gristmill.runtime.execution.check_code.read_and_check", _find_names_only)
     assert runtime.execute(code).status == "failed"
 
 
@@ -85,10 +106,22 @@ RIGHT = [
     "import asyncio\nfrom mcp_client import call_mcp_tool\nr = await asyncio.gather(call_mcp_tool('crm.fnd'), return_exceptions=True)\nlen(r)",
     "open('gen.py', 'w').write('x = 1')\nimport gen\ngen.x",
     "from servers.crm.find import find\nfind('a')['q']",
+    "def find(limit):\n    return limit\nfind(3)",
+    "crm = {'fnd': 1}\ncrm.get('fnd')",
+    "for find in [len]:\n    find('a')",
+    "def f(crm):\n    return crm.fnd\n1",
+    "crm.find({'q': 'a', 'limit': 3})['limit']",
+    "find(**{'Q': 'a'})['q']",
+    "asked = {'q': 'a'}\nfind(asked)['q']",
+    "exec('crm = print')\ncrm('x')",
+    "import types, sys\nsys.modules['tools'] = types.SimpleNamespace(crm=1)\nimport tools\ntools.crm",
+    "open('client.py', 'w').write('def call_mcp_tool(name): return 1')\nfrom client import call_mcp_tool\ncall_mcp_tool('crm.fnd')",
+    "call_tool('crm.find', arguments={'q': 'a'})['q']",
+    "try:\n    slow\nexcept NameError:\n    slow = 1\nslow",
 ]
 
 
 @pytest.mark.parametrize("code", RIGHT)
 def test_a_program_that_works_has_no_certain_problem(runtime: BlockingRuntime, code: str) -> None:
-    assert not any(problem.certain for problem in check_program(code, KNOWN))
+    assert not any(problem.certain for problem in check_program(code, KNOWN, MEANINGS))
     assert runtime.execute(code).status == "ok"

@@ -36,7 +36,40 @@ def test_code_searches_plainly_and_awaited(runtime: BlockingRuntime) -> None:
         runtime, IMPORT + "a = search_tools('a large answer', limit=1)\nb = await search_tools('large answer', limit=1)\n[a, b]"
     )
     assert plain == awaited
-    assert "rows(count: int)" in plain
+    assert [each["signature"].startswith("rows(count: int)") for each in plain] == [True]
+
+
+@pytest.mark.parametrize(
+    ("level", "fields"),
+    [
+        ("name_only", {"name", "server"}),
+        ("with_description", {"name", "server", "description"}),
+        ("full", {"name", "server", "description", "input_schema", "output_schema", "signature"}),
+    ],
+)
+def test_code_gets_exactly_the_fields_of_the_level_and_prints_them_as_text(
+    runtime: BlockingRuntime, level: str, fields: set[str]
+) -> None:
+    outcome = runtime.execute(f"found = search_tools('a large answer', detail_level={level!r}, limit=1)\nprint(found)\nfound")
+    assert [set(each) for each in outcome.result] == [fields]
+    assert outcome.result[0]["name"] == "rows"
+    assert outcome.output.strip() == runtime.search("a large answer", detail_level=level, limit=1).text  # pyright: ignore[reportArgumentType]
+
+
+def test_the_answer_of_a_search_in_code_has_the_methods_of_its_text(runtime: BlockingRuntime) -> None:
+    code = (
+        "found = search_tools('a large answer', limit=1)\n['crm.rows' in found, 'rows(count' in found, len(found.splitlines()) > 1,"
+        " ('# ' + found)[:2], f'{found}' == str(found), isinstance(found, list), found[0]['server']]"
+    )
+    assert result(runtime, code) == [False, True, True, "# ", True, True, "crm"]
+
+
+def test_an_empty_query_lists_tools(runtime: BlockingRuntime) -> None:
+    assert [each["name"] for each in result(runtime, "search_tools('', limit=100)")] == ["fail", "find", "get", "rows", "slow"]
+    assert [hit.tool.name for hit in runtime.search("", limit=2).hits] == ["fail", "find"]
+    assert [dict(each) for each in runtime.search(" ", limit=1, detail_level="name_only").tools] == [
+        {"name": "fail", "server": "crm"}
+    ]
 
 
 def test_code_asks_several_questions_at_once(runtime: BlockingRuntime) -> None:

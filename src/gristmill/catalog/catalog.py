@@ -16,10 +16,13 @@ from msgspec import Struct
 from gristmill.catalog.definition_bounds import find_excess
 from gristmill.catalog.python_names import make_python_names
 from gristmill.errors import UnknownTool
+from gristmill.loose_names import LooseNames, build_loose_names
 from gristmill.model import Json, Tool
 
 NAME_CHARACTERS = 200
 """How much of a name that does not exist an error repeats."""
+MOST_CANDIDATES = 12
+"""How many of the tools that a name can mean an error lists."""
 MOST_COMPARED = 50
 """With how many keys a misspelt one is compared letter by letter."""
 
@@ -76,19 +79,28 @@ class Catalog(Struct, frozen=True, kw_only=True, dict=True):
         return key in self.tools
 
     def get(self, key: str) -> Tool:
-        """Returns the tool with that key; the Python spelling (``github.get_user`` for ``github.get-user``) also works.
+        """Returns the tool with that key; other spellings (``github.get_user`` for ``github.get-user``) also work.
 
         Raises:
-            UnknownTool: there is no such tool; carries similar keys.
+            UnknownTool: there is no such tool, or several; carries similar keys.
         """
         found = self.find_key(key)
         if found is None:
+            if several := self.loose_names.find_keys(key):
+                raise UnknownTool(
+                    f"{key[:NAME_CHARACTERS]!r} is a tool of several servers: write one of {', '.join(several[:MOST_CANDIDATES])}"
+                )
             raise UnknownTool(f"there is no tool {key[:NAME_CHARACTERS]!r}", near=self.near_keys(key))
         return self.tools[found]
 
     def find_key(self, key: str) -> str | None:
         """Returns the key as its server spells it, or None. It costs as little for a name that code has invented."""
-        return key if key in self.tools else self._keys_by_python_spelling.get(key)
+        if key in self.tools:
+            return key
+        if (found := self._keys_by_python_spelling.get(key)) is not None:
+            return found
+        loose = self.loose_names.find_keys(key)
+        return loose[0] if len(loose) == 1 else None
 
     def near_keys(self, key: str, *, limit: int = 3) -> tuple[str, ...]:
         """Returns keys that are similar to ``key``: keys of tools with the same name, then misspellings."""
@@ -121,6 +133,11 @@ class Catalog(Struct, frozen=True, kw_only=True, dict=True):
             names = make_python_names((tool.name for tool in tools), "tool")
             found.update((f"{server}.{name}", function) for name, function in names.items())
         return found
+
+    @cached_property
+    def loose_names(self) -> LooseNames:
+        """Finds tools by names as models write them."""
+        return build_loose_names(self, self.functions)
 
     @cached_property
     def _tools_by_server(self) -> Mapping[str, tuple[Tool, ...]]:

@@ -24,6 +24,7 @@ from gristmill.guest import json_values as render
 from gristmill.guest import process_baseline as baseline
 from gristmill.guest import run_context as contexts
 from gristmill.guest import tool_modules as tools
+from gristmill.guest.call_shapes import lazy_names as names
 from gristmill.guest.channel import Channel, make_frame
 from gristmill.guest.lone_surrogates import describe_lone_surrogate, make_sendable
 from gristmill.guest.pending_call import PendingCall
@@ -126,13 +127,15 @@ class Runner:
         self.channel.send("ready", nonce, self.pid)
         self.channel.nonce = None
 
-    def _run(self, nonce, code, context, result_bytes, call_bytes, modules, kept):
+    def _run(self, nonce, code, context, result_bytes, call_bytes, modules, kept, given=None):
         unfit, compiled = self._prepare_again(code) if kept else (None, None)
         if unfit is not None:
             self.channel.begin(nonce, 0, "unfit", unfit)
             return  # the host ends this process
         self.channel.begin(nonce, call_bytes, *(("begun",) if kept else ()))
         tools.use_modules(modules)
+        if given:
+            names.use_names(given)
         if self.channel.home is None:
             self.channel.home = os.getcwd()  # the workspace, read before the program changes the folder
         # The context of an earlier execution must not stay visible; a variable of that name that a session made itself is kept.
@@ -326,6 +329,7 @@ def prepare_template(library_path):
     install_lenient_json()
     install_figures()
     tools.install_modules()
+    names.install_lazy_names()
     loops.on_close.append(lambda loop: tools.CALLS.channel.unwatch(loop))
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(line_buffering=True, errors="backslashreplace")

@@ -9,6 +9,8 @@ import os
 import sys
 import types
 
+from gristmill.guest.call_shapes.call_forms import accept_other_spellings as wrap_typed_function
+from gristmill.guest.call_shapes.call_forms import read_call
 from gristmill.guest.channel import ToolError
 from gristmill.guest.typed_modules import TypedFinder
 
@@ -82,11 +84,16 @@ class ServerModule(types.ModuleType):
     """A module such as ``servers.crm``: every attribute is a tool; only the host knows which tools exist."""
 
     def __getattr__(self, name):
+        if name == "__all__":
+            return [name for name in map(_take_tool_name, list_tools(self.__name__.partition(".")[2])) if name.isidentifier()]
         if name.startswith("__"):
             raise AttributeError(name)
         tool = ToolFunction(f"{self.__name__.removeprefix('servers.')}.{name}")
         setattr(self, name, tool)
         return tool
+
+    def __call__(self, *positional, **arguments):
+        return CALLS.call(self.__name__.partition(".")[2], arguments, positional)  # it is a tool, and not a server
 
 
 class ServersPackage(types.ModuleType):
@@ -147,16 +154,58 @@ class ServersFinder(importlib.abc.MetaPathFinder):
         return None
 
 
-def call_mcp_tool(name, arguments=None, /, **more):
+def call_mcp_tool(name=None, arguments=None, /, *rest, **more):
     """Calls the tool ``name`` (``"server.tool"``) with a dict of arguments, or with keyword arguments."""
+    if rest or type(name) is not str or (arguments is not None and type(arguments) is not dict):
+        name, arguments = read_call(
+            () if name is None else (name,) if arguments is None and not rest else (name, arguments, *rest), more
+        )
+        return CALLS.call(name, arguments)
     return CALLS.call(name, {**(arguments or {}), **more})
 
 
-def search_tools(query, detail_level="full", limit=5, server=None, budget_tokens=1200):
-    """Returns the best tools for ``query`` as text: imports, signatures, docs. A lower ``detail_level`` (with_description,
-    name_only) returns less."""
+class FoundTools(list):
+    """The answer of a search: one dictionary per tool. It prints as the text for a model, and has the methods of that text."""
+
+    def __init__(self, tools=(), text=""):
+        super().__init__(tools)
+        self.text = text
+
+    def __repr__(self):
+        return self.text
+
+    __str__ = __repr__
+
+    def __format__(self, spec):
+        return format(self.text, spec)
+
+    def __contains__(self, item):
+        return item in self.text if isinstance(item, str) else super().__contains__(item)
+
+    def __add__(self, other):
+        return self.text + other if isinstance(other, str) else super().__add__(other)
+
+    def __radd__(self, other):
+        return other + self.text
+
+    def __getattr__(self, name):
+        if name.startswith("_") or not hasattr(str, name):
+            raise AttributeError(f"the answer of search_tools is a list of dictionaries, and has no {name!r}")
+        return getattr(self.text, name)
+
+    def __reduce__(self):
+        return FoundTools, (list(self), self.text)
+
+
+def search_tools(query="", detail_level="full", limit=5, server=None, budget_tokens=1200):
+    """Returns the best tools for ``query`` as a list of dictionaries that prints as text: imports, signatures, docs.
+
+    Each has ``name`` and ``server`` (``detail_level="name_only"``), also ``description`` (``"with_description"``), also
+    ``input_schema``, ``output_schema`` and ``signature`` (``"full"``). An empty query lists the tools.
+    """
     asked = {"query": query, "detail_level": detail_level, "limit": limit, "server": server, "budget_tokens": budget_tokens}
-    return CALLS.call("gristmill.search_tools", asked)
+    found = CALLS.call_and_wait("gristmill.search_tools", asked)
+    return FoundTools(found["tools"], found["text"]) if isinstance(found, dict) else FoundTools((), found)
 
 
 def list_servers():
@@ -174,6 +223,36 @@ def describe(keys, language="python"):
     return CALLS.call("gristmill.describe", {"keys": keys, "language": language})
 
 
+def list_categories():
+    """Returns the names of the servers."""
+    return [each["name"] for each in CALLS.call_and_wait("gristmill.list_servers", {})]
+
+
+def list_tool_names(server):
+    """Returns the names of the tools of one server."""
+    return list(map(_take_tool_name, CALLS.call_and_wait("gristmill.list_tools", {"server": server})))
+
+
+def _take_tool_name(tool):
+    return tool["key"].partition(".")[2]
+
+
+def accept_other_spellings(function, key):
+    """Wraps a function of a typed module, whose tool has this key, so that other spellings of its arguments work too."""
+    return wrap_typed_function(function, key, CALLS.call)
+
+
+CLIENT_NAMES = {
+    "call_mcp_tool": call_mcp_tool, "call_tool": call_mcp_tool, "callTool": call_mcp_tool, "callMCPTool": call_mcp_tool,
+    "callMcpTool": call_mcp_tool,
+}  # fmt: skip
+"""The names under which programs import the function that calls a tool by name."""
+DISCOVERY_NAMES = {
+    "search_tools": search_tools, "searchTools": search_tools, "list_servers": list_servers, "listServers": list_servers,
+    "list_tools": list_tools, "describe": describe, "list_categories": list_categories, "listCategories": list_categories,
+    "listTools": list_tool_names,
+}  # fmt: skip
+"""The names under which programs import the questions about tools."""
 _typed = TypedFinder()
 
 
@@ -202,11 +281,9 @@ def install_modules():
     sys.meta_path.insert(0, _typed)
     sys.meta_path.append(ServersFinder())
     client = types.ModuleType("mcp_client", "Call tools by name.")
-    client.call_mcp_tool = call_mcp_tool
-    client.ToolError = ToolError
+    vars(client).update(CLIENT_NAMES | DISCOVERY_NAMES, ToolError=ToolError, _accept_other_spellings=accept_other_spellings)
     discovery = types.ModuleType("tool_discovery", "Find tools.")
-    for question in (search_tools, list_servers, list_tools, describe):
-        setattr(discovery, question.__name__, question)
+    vars(discovery).update(DISCOVERY_NAMES | CLIENT_NAMES)
     sys.modules.update(mcp_client=client, tool_discovery=discovery)
     for name in ("session", "skills"):
         with open(f"{_HERE}/{name}_module.py", encoding="utf-8") as file:

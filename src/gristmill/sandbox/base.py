@@ -33,6 +33,8 @@ class SandboxJob(Struct, frozen=True, kw_only=True):
     identity: Identity = LOCAL_IDENTITY
     modules: str | None = None
     """The folder of typed modules, below the pool's catalogue, that the program imports tools from."""
+    names: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Names that the program uses and does not define, with what they mean to the guest."""
     gate: CallGate = field(default_factory=CallGate)
     spent_seconds: float = 0.0
     """The part of ``limits.seconds`` that was used before the program is run, for example to branch a session."""

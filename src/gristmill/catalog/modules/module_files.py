@@ -18,7 +18,7 @@ from gristmill.catalog.modules.server_packages import render_server_package, ren
 from gristmill.catalog.modules.tool_module import LearnedResultType, render_module
 from gristmill.model import Tool
 
-FORMAT = "2"
+FORMAT = "3"
 """Part of every version: increase it when the generator writes something else for the same definitions."""
 
 _NAME = re.compile(r"[A-Za-z0-9_]{1,80}")

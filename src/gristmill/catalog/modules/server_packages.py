@@ -26,8 +26,10 @@ class _Server(_types.ModuleType):
         current = _importlib.import_module(self.__name__)
         if current is not self:
             return getattr(current, name)  # the tools have changed since a session imported this package
-        tool = self._NAMES.get(name, name)
-        if tool not in self._TOOLS:
+        if name == "__all__":
+            return list(self._TOOLS)
+        tool = _spell(name, self._TOOLS, self._NAMES)
+        if tool is None:
             raise AttributeError(f"{self.__name__} has no tool {name!r}{_near(name, self._TOOLS)}")
         _importlib.import_module(f"{self.__name__}.{tool}")
         return self.__dict__[tool]
@@ -35,11 +37,34 @@ class _Server(_types.ModuleType):
     def __setattr__(self, name, value):
         # The import system stores the tool's module on its package; what people mean by the name is the function.
         if isinstance(value, _types.ModuleType) and name in self._TOOLS:
-            value = getattr(value, name)
+            function = _accept(getattr(value, name), f"{self.__name__.partition('.')[2]}.{name}")
+            value.__dict__[name] = value = function
         super().__setattr__(name, value)
 
     def __dir__(self):
         return sorted(self._TOOLS)
+
+
+def _accept(function, key):
+    wrap = getattr(_sys.modules.get("mcp_client"), "_accept_other_spellings", None)
+    return wrap(function, key) if wrap else function
+
+
+def _fold(name):
+    return "".join(filter(str.isalnum, name)).lower()
+
+
+def _spell(name, known, renamed):
+    """Returns the name among ``known`` that ``name`` is another spelling of, or None."""
+    found = renamed.get(name, name)
+    if found in known:
+        return found
+    same = [each for each in known if _fold(each) == _fold(name)] if not name.startswith("_") else []
+    return same[0] if len(same) == 1 else None
+
+
+def _find_server(name):
+    return _spell(name, _SERVERS, _NAMES)
 
 
 def _near(name, known):
@@ -57,8 +82,10 @@ def __getattr__(name):
     current = _importlib.import_module("servers")
     if vars(current) is not globals():
         return getattr(current, name)
-    server = _NAMES.get(name, name)
-    if server not in _SERVERS:
+    if name == "__all__":
+        return list(_SERVERS)
+    server = _find_server(name)
+    if server is None:
         raise AttributeError(f"there is no server {name!r}{_near(name, _SERVERS)}")
     return _importlib.import_module(f"servers.{server}")
 

@@ -6,6 +6,7 @@ from typing import cast
 from msgspec import Struct, field
 
 from gristmill.guard.program.literal_schemas import is_small_schema, is_understood_schema
+from gristmill.loose_names import fold_name
 from gristmill.model import Json, Tool
 from gristmill.near_names import find_misspelt_name
 
@@ -48,7 +49,12 @@ class KnownServer(Struct, frozen=True, kw_only=True):
         """Returns the function name for ``name``, which is spelled as by the server or as in Python."""
         if name in self.tools:
             return name
-        return next((function for function, tool in self.tools.items() if tool.name == name), None)
+        exact = next((function for function, tool in self.tools.items() if tool.name == name), None)
+        if exact is not None or name.startswith("_"):
+            return exact
+        folded = fold_name(name)
+        same = [function for function in self.tools if fold_name(function) == folded]
+        return same[0] if len(same) == 1 else None
 
 
 def _map_to_itself(names: Iterable[str]) -> Mapping[str, str]:
@@ -74,8 +80,12 @@ class KnownTools(Struct, frozen=True, kw_only=True):
     )
 
     def find_server(self, name: str) -> KnownServer | None:
-        """Returns the server with that name or module name."""
-        return next((each for each in self.servers if name in (each.module, each.name)), None)
+        """Returns the server with that name or module name, in any spelling."""
+        exact = next((each for each in self.servers if name in (each.module, each.name)), None)
+        if exact is not None or name.startswith("_"):
+            return exact
+        folded = fold_name(name)
+        return next((each for each in self.servers if folded in (fold_name(each.module), fold_name(each.name))), None)
 
     def has_module(self, name: str) -> bool:
         """Tells whether ``import name`` can work, as far as is known."""

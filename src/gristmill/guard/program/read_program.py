@@ -5,7 +5,7 @@ An import or a use is *sure* when every run reaches it: it stands at the top lev
 """
 
 import ast
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from functools import cache
 from typing import Any, cast
 
@@ -43,6 +43,8 @@ class NameUse(Struct, frozen=True, kw_only=True):
     parts: tuple[str, ...]
     call: ast.Call | None
     sure: bool
+    lazy: bool = False
+    """Whether no import has bound the name before: it may be one that the program does not define."""
 
 
 class ProgramReading(Struct):
@@ -52,25 +54,29 @@ class ProgramReading(Struct):
     uses: list[NameUse] = field(default_factory=list[NameUse])
     rebound: set[str] = field(default_factory=set[str])
     """Names that are assigned by something other than an import."""
+    used: set[str] = field(default_factory=set[str])
+    """Candidates that are used at all."""
+    defined: set[str] = field(default_factory=set[str])
+    """Names that the module itself defines, by whatever statement."""
     unpredictable: bool = False
     """Whether the program uses a name that makes it unpredictable, so that nothing in it is sure."""
 
 
-def read_program(tree: ast.Module, follow: frozenset[str]) -> ProgramReading:
-    """Reads the whole tree; it records the uses of names that are imported from the modules in ``follow``.
+def read_program(tree: ast.Module, follow: frozenset[str], candidates: Container[str] = ()) -> ProgramReading:
+    """Reads the whole tree; it records the uses of names that are imported from the modules in ``follow``, and of candidates.
 
     Raises:
         RecursionError: the tree is nested too deep.
     """
-    reader = _Reader(follow)
+    reader = _Reader(follow, candidates)
     reader.visit_all(tree.body, True)
     return reader.found
 
 
 class _Reader:
-    def __init__(self, follow: frozenset[str]) -> None:
+    def __init__(self, follow: frozenset[str], candidates: Container[str]) -> None:
         self.found = ProgramReading()
-        self._follow = follow
+        self._follow, self._candidates = follow, candidates
         self._followed: set[str] = set()
         self._may_have_ended = False  # after a top-level return or raise: the code below it may never run
         self._nothing_ran_before = True
@@ -123,7 +129,12 @@ class _Reader:
         if isinstance(node.ctx, ast.Load):
             self._record_use(node, None, sure)
         else:
-            self.found.rebound.add(node.id)
+            self._note_binding(node.id)
+
+    def _note_binding(self, name: str) -> None:
+        self.found.rebound.add(name)
+        if not self._function_depth:
+            self.found.defined.add(name)
 
     def _visit_attribute(self, node: ast.Attribute, sure: bool) -> None:
         if not isinstance(node.ctx, ast.Load):
@@ -149,9 +160,15 @@ class _Reader:
             self.visit(base, sure)
         elif base.id in UNPREDICTABLE_NAMES:
             self.found.unpredictable = True
-        elif base.id in self._followed and (parts or call is not None):
-            is_sure = sure and base.id in self._sure_names
-            self.found.uses.append(NameUse(node=node, base=base.id, parts=tuple(reversed(parts)), call=call, sure=is_sure))
+        elif base.id in self._followed:
+            if parts or call is not None:
+                is_sure = sure and base.id in self._sure_names
+                self.found.uses.append(NameUse(node=node, base=base.id, parts=tuple(reversed(parts)), call=call, sure=is_sure))
+        elif base.id in self._candidates:
+            self.found.used.add(base.id)
+            if parts or call is not None:
+                use = NameUse(node=node, base=base.id, parts=tuple(reversed(parts)), call=call, sure=sure, lazy=True)
+                self.found.uses.append(use)
 
     def _note_that_code_ran(self) -> None:
         if not self._function_depth:
@@ -166,7 +183,7 @@ class _Reader:
 
     def _visit_import_from(self, node: ast.ImportFrom, sure: bool) -> None:
         for alias in node.names:
-            if alias.name == "*":
+            if alias.name == "*" and (node.module or "").partition(".")[0] != "servers":
                 self.found.unpredictable = True
             self._record_import(node, "." * node.level + (node.module or ""), alias.name, alias.asname or alias.name, sure)
 
@@ -179,6 +196,8 @@ class _Reader:
                 failure_caught=self._catching_depth > 0,
             )
         )  # fmt: skip
+        if not self._function_depth:
+            self.found.defined.add(bound)
         if module.partition(".")[0] in self._follow:
             self._followed.add(bound)
         if sure:
@@ -191,7 +210,7 @@ class _Reader:
         defaults = [default for default in (*arguments.defaults, *arguments.kw_defaults) if default is not None]
         self.visit_all(defaults, sure)
         if not isinstance(node, ast.Lambda):
-            self.found.rebound.add(node.name)
+            self._note_binding(node.name)
             self.visit_all(node.decorator_list, sure)
             if node.decorator_list:
                 self._note_that_code_ran()
@@ -202,7 +221,7 @@ class _Reader:
         self._function_depth -= 1
 
     def _visit_class(self, node: ast.ClassDef, sure: bool) -> None:
-        self.found.rebound.add(node.name)
+        self._note_binding(node.name)
         self.visit_all([*node.decorator_list, *node.bases, *node.keywords], sure)
         if node.decorator_list or node.bases:
             self._note_that_code_ran()
@@ -250,7 +269,7 @@ class _Reader:
         self._catching_depth -= catches
         for handler in node.handlers:
             if handler.name:
-                self.found.rebound.add(handler.name)
+                self._note_binding(handler.name)
         self.visit_all([*node.handlers, *node.orelse, *node.finalbody], False)
 
     def _visit_match(self, node: ast.Match, sure: bool) -> None:
@@ -259,7 +278,7 @@ class _Reader:
 
     def _visit_capture(self, node: ast.MatchAs | ast.MatchStar, _sure: bool) -> None:
         if node.name:
-            self.found.rebound.add(node.name)
+            self._note_binding(node.name)
         self._visit_children(node, False)
 
     def _visit_assert(self, node: ast.Assert, sure: bool) -> None:
@@ -273,6 +292,7 @@ class _Reader:
 
     def _visit_declaration(self, node: ast.Global | ast.Nonlocal, _sure: bool) -> None:
         self.found.rebound.update(node.names)
+        self.found.defined.update(node.names)
 
     def _visit_subscript(self, node: ast.Subscript, sure: bool) -> None:
         if not isinstance(node.ctx, ast.Load):

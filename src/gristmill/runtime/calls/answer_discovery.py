@@ -59,14 +59,14 @@ class AnswerDiscovery:
             limit: int = 5,
             server: str | None = None,
             budget_tokens: int = BUDGET_TOKENS,
-        ) -> str:
+        ) -> dict[str, Any]:
             found = await discovery.search(
                 query, detail_level=detail_level, limit=limit, server=server, budget_tokens=budget_tokens,
                 skills=await self._find_skills(), who=list_askers(self._current_call.get())[0],
             )  # fmt: skip
             if self._on_search is not None:
                 await self._on_search(self._current_call.get(), found)
-            return found.text or NOTHING_FOUND
+            return {"tools": list(found.tools), "text": found.text or NOTHING_FOUND}
 
         def list_servers() -> list[dict[str, Any]]:
             return [{"name": server.name, "tools": server.tools} for server in discovery.list_servers()]

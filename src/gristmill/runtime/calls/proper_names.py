@@ -1,13 +1,14 @@
 """Gives a call its proper names: models write ``crm.get_user(5)``, the server calls it ``get-user`` and the 5 ``number``."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from gristmill.catalog.catalog import NAME_CHARACTERS
-from gristmill.errors import ToolFailed, UnknownTool
+from gristmill.errors import UnknownTool
 from gristmill.model import Handler, Tool, ToolCall, ToolResult
+from gristmill.runtime.calls.loose_arguments import name_arguments
 
 Find = Callable[[str], Tool]
 """Returns a tool by its key; raises ``UnknownTool``."""
@@ -20,7 +21,7 @@ class _HintsGiven(Struct):
 
 
 class UseProperNames(Struct, frozen=True):
-    """A layer that spells the tool as its server does, and names positional arguments in the order of the schema."""
+    """A layer that spells the tool and its arguments as its server does; positional ones are named in the order of the schema."""
 
     find: Find
     wait_until_listed: Callable[[str], Awaitable[None]]
@@ -49,7 +50,7 @@ class UseProperNames(Struct, frozen=True):
             tool = self.find(call.tool)
         if tool.key != call.tool:
             call = replace(call, tool=tool.key)
-        return await proceed(_name_arguments(call, tool) if call.positional else call)
+        return await proceed(name_arguments(call, tool))
 
     def _limit_hints(self, key: str) -> None:
         if self.is_known(key):
@@ -57,21 +58,3 @@ class UseProperNames(Struct, frozen=True):
         self.hints.count += 1
         if self.hints.count > MOST_HINTS:
             raise UnknownTool(f"there is no tool {key[:NAME_CHARACTERS]!r}; search_tools finds those there are")
-
-
-def _name_arguments(call: ToolCall, tool: Tool) -> ToolCall:
-    names = _order_parameters(tool.input_schema)
-    if len(call.positional) > len(names):
-        raise ToolFailed(f"{call.tool} takes at most {len(names)} arguments ({', '.join(names)}), not {len(call.positional)}")
-    given = dict(zip(names, call.positional, strict=False))
-    if twice := given.keys() & call.arguments.keys():
-        raise ToolFailed(f"{call.tool} got {', '.join(sorted(twice))} twice, by position and by name")
-    return replace(call, arguments={**given, **call.arguments}, positional=())
-
-
-def _order_parameters(schema: Mapping[str, object]) -> list[str]:
-    """Returns the parameter names: required ones first, as in the typed modules, each group in the order of the schema."""
-    properties, required = schema.get("properties"), schema.get("required")
-    names = [str(name) for name in properties] if isinstance(properties, Mapping) else []  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-    needed = {str(name) for name in required} if isinstance(required, Sequence) else set[str]()  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-    return sorted(names, key=lambda name: name not in needed)

@@ -10,11 +10,12 @@ from msgspec.structs import replace
 from gristmill.catalog.catalog import Catalog
 from gristmill.catalog.python_names import make_python_names
 from gristmill.config.sections.guard_section import GuardConfig
-from gristmill.guard.program.check_program import GUEST_MODULES, check_program
+from gristmill.guard.program.check_program import GUEST_MODULES, read_and_check
 from gristmill.guard.program.house_rules import check_house_rules
 from gristmill.guard.program.known_tools import KnownServer, KnownTools
 from gristmill.guard.program.program_problems import build_refusal
 from gristmill.guard.program.runnable_text import check_runnable_text
+from gristmill.guard.program.undefined_names import NameMeanings, build_name_meanings
 from gristmill.runtime.execution.execution_state import ExecutionState
 from gristmill.runtime.tools.tool_library import ToolLibrary
 from gristmill.session.files.workspace import Workspaces
@@ -31,9 +32,10 @@ class CodeChecks:
         self._house_rules = house_rules
         self._known_for: tuple[Catalog, frozenset[str]] | None = None
         self._known = KnownTools()
+        self._meanings: NameMeanings | None = None
 
     def __call__(self, run: ExecutionState) -> tuple[str, ...]:
-        """Returns possible faults in the code of ``run``, as advice.
+        """Returns possible faults in the code of ``run``, as advice; notes what the names mean that the code does not define.
 
         Raises:
             CodeRefused: the code has certain faults.
@@ -41,10 +43,12 @@ class CodeChecks:
         code = run.execution.code
         check_runnable_text(code)
         check_house_rules(code, self._house_rules)
-        problems = check_program(code, self._get_known_tools(run.space))
-        if (refused := build_refusal(problems)) is not None:
+        known = self._get_known_tools(run.space)
+        checked = read_and_check(code, known, self._meanings, fresh=run.space is None)
+        run.undefined = checked.names
+        if (refused := build_refusal(checked.problems)) is not None:
             raise refused
-        return tuple(map(str, problems))
+        return tuple(map(str, checked.problems))
 
     def list_packages(self) -> list[str]:
         """Returns the names of the packages that code can import, beside Python's own modules."""
@@ -59,6 +63,7 @@ class CodeChecks:
         ready = frozenset(status.name for status in self._upstreams.status if status.state == "ready")
         if self._known_for is None or self._known_for[0] is not catalog or self._known_for[1] != ready:
             self._known_for, self._known = (catalog, ready), self._build_known_tools(catalog, ready)
+            self._meanings = build_name_meanings(self._known.servers, self._known.unlisted, catalog.loose_names)
         if space is None:
             return self._known
         return replace(self._known, workspace=cache(lambda: _list_modules(self._workspaces.make_folder(space))))

@@ -171,6 +171,7 @@ async def _run_in_sandbox(rooms: Rooms, run: ExecutionState, handler: Handler, e
             session=execution.session,
             identity=execution.identity,
             modules=modules,
+            names=run.undefined,
             gate=run.gate,
             spent_seconds=lent.spent_seconds,
         )

@@ -72,6 +72,8 @@ class ExecutionState(Struct, kw_only=True):
     answered: set[CallKey] = field(default_factory=set[CallKey])
     results: dict[tuple[str, int], Json] = field(default_factory=dict[tuple[str, int], Json])
     """Results of approved calls, by approval and number in its plan: later calls may refer to them."""
+    undefined: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Names that the program uses and does not define, with what they mean: servers, tools, functions such as call_tool."""
     noted: bool = False
     """Whether enough is stored to resume this run after a crash."""
     made: dict[str, MadeCalls] = field(default_factory=dict[str, MadeCalls])
@@ -101,7 +103,7 @@ class ExecutionState(Struct, kw_only=True):
         """Returns the state for another pass of the program, with everything that was called and decided in the meantime."""
         return ExecutionState(
             execution=self.execution, root=self.root, space=self.space, recorded=recorded, grants=grants, dry_run=self.dry_run,
-            redactor=self.redactor, noted=self.noted, loss=self.loss,
+            redactor=self.redactor, noted=self.noted, loss=self.loss, undefined=self.undefined,
         )  # fmt: skip
 
     def unmask_value(self, value: Json) -> Json:

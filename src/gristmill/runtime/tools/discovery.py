@@ -27,8 +27,9 @@ from gristmill.runtime.tools.search_answers import (
     Language,
     SearchAnswer,
     build_answer_writing,
+    list_fields,
 )
-from gristmill.runtime.tools.search_skills import index_with_skills, match_by_words
+from gristmill.runtime.tools.search_skills import index_with_skills, list_hits, match_by_words
 from gristmill.runtime.tools.tool_library import ToolLibrary
 from gristmill.shaping.token_counter import Count, load_token_counter
 from gristmill.upstream.base import PrintingServer, State, Upstreams
@@ -78,6 +79,8 @@ class Discovery:
     ) -> SearchAnswer:
         """Returns the best tools for ``query``, best first, and text of at most ``budget_tokens``; ``skills`` compete with tools.
 
+        An empty query lists the tools in their order.
+
         Tools that ``who`` calls next rank higher for similar questions, if learning from use is on.
 
         Raises:
@@ -96,14 +99,19 @@ class Discovery:
         def search_and_render() -> SearchAnswer:
             place = index_with_skills(searchable, query, skills, server) if skills else searchable
             habits = usage.habits if usage else None
-            hits = place.index.search(query, min(limit, MOST_HITS), server=server, habits=habits)
+            if not query.strip():
+                hits = list_hits([*searchable.catalog, *skills], server, min(limit, MOST_HITS))
+            else:
+                hits = place.index.search(query, min(limit, MOST_HITS), server=server, habits=habits)
             if not hits and server in (None, SKILLS):
                 hits = match_by_words(query, skills, min(limit, MOST_HITS))
             writing = build_answer_writing(
                 searchable.catalog, searchable.marks, learned, self._count or _load_counter(), place.catalog
             )
             text = render_hits(hits, detail_level=detail_level, budget_tokens=budget, writing=writing)
-            return SearchAnswer(query=query, hits=tuple(hits), text=text)
+            return SearchAnswer(
+                query=query, hits=tuple(hits), text=text, tools=list_fields(hits, detail_level, writing.signature)
+            )
 
         found = await asyncio.to_thread(search_and_render)
         if usage is not None:

@@ -1,6 +1,6 @@
 """The answers of a search, and how they are written."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -9,12 +9,12 @@ from gristmill.catalog.catalog import Catalog
 from gristmill.catalog.modules.tool_module import LearnedResultType
 from gristmill.catalog.modules.tool_outline import render_signature_line, render_type_lines
 from gristmill.catalog.search.render_hits import SKILLS, AnswerWriting
-from gristmill.catalog.search.search_hits import SearchHit
-from gristmill.model import Tool
+from gristmill.catalog.search.search_hits import DetailLevel, SearchHit
+from gristmill.model import Json, Tool
 
 Language = Literal["python", "typescript"]
 
-MOST_HITS = 50
+MOST_HITS = 100
 MOST_KEYS = 100
 MOST_TOKENS = 20_000
 QUERY_CHARACTERS = 2_000
@@ -27,6 +27,25 @@ class SearchAnswer(Struct, frozen=True, kw_only=True):
     query: str
     hits: tuple[SearchHit, ...]
     text: str
+    tools: tuple[Mapping[str, Json], ...] = ()
+    """The same tools as dictionaries with exactly the fields of the level of detail."""
+
+
+def list_fields(
+    hits: Sequence[SearchHit], detail_level: DetailLevel, signature: Callable[[Tool], str]
+) -> tuple[dict[str, Json], ...]:
+    """Returns the hits as dictionaries: name and server, then the description, then schemas and the signature."""
+    return tuple(_build_fields(hit.tool, detail_level, signature) for hit in hits)
+
+
+def _build_fields(tool: Tool, detail_level: DetailLevel, signature: Callable[[Tool], str]) -> dict[str, Json]:
+    fields: dict[str, Json] = {"name": tool.name, "server": tool.server}
+    if detail_level != "name_only":
+        fields["description"] = tool.description
+    if detail_level == "full":
+        output = dict(tool.output_schema) if tool.output_schema is not None else None
+        fields |= {"input_schema": dict(tool.input_schema), "output_schema": output, "signature": signature(tool)}
+    return fields
 
 
 class DescribedTools(Struct, frozen=True, kw_only=True):

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 
 from gristmill.catalog.catalog import Catalog
 from gristmill.catalog.search.search_hits import SearchHit
@@ -22,6 +23,12 @@ def index_with_skills(
         tools = tuple(hit.tool for hit in searchable.index.search(query, MOST_CANDIDATES, server=of_server))
     catalog = Catalog.from_tools([*tools, *skills])
     return SearchableTools(catalog=catalog, index=searchable.index.build(tuple(catalog)))
+
+
+def list_hits(tools: Sequence[Tool], server: str | None, limit: int) -> list[SearchHit]:
+    """Returns the first tools in their order, of one server or of all: the answer to a question without words."""
+    wanted = (tool for tool in tools if server in (None, tool.server))
+    return [SearchHit(tool=tool, score=0.0) for tool in islice(wanted, max(limit, 0))]
 
 
 def match_by_words(query: str, skills: Sequence[Tool], limit: int) -> list[SearchHit]:

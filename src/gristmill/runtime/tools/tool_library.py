@@ -20,6 +20,7 @@ from gristmill.catalog.pins.scan_definitions import DefinitionFinding, findings_
 from gristmill.catalog.python_names import make_python_name
 from gristmill.errors import CallRefused, Refused, UnknownTool, UpstreamUnavailable
 from gristmill.events import DefinitionChanged, DefinitionFlagged, Emit, ToolsChanged, ignore_event
+from gristmill.loose_names import fold_name
 from gristmill.model import Tool
 from gristmill.runtime.calls.learn_from_calls import ShapeLearning, UsageLearning
 from gristmill.runtime.tools.kept_json import read_json, write_json
@@ -141,19 +142,22 @@ class ToolLibrary:
         return self.catalog
 
     async def wait_until_listed(self, key: str) -> None:
-        """Waits until the server that ``key`` names has been listed.
+        """Waits until the server that ``key`` names has been listed; without a server in it, until all have been.
 
         Raises:
             UpstreamUnavailable: the server could not be listed.
         """
-        server = key.partition(".")[0]
+        server, dot, _ = key.partition(".")
+        folded = fold_name(server)
         for upstream in self._upstreams:
-            if server in (upstream.name, make_python_name(upstream.name, "server")):
-                await upstream.wait_until_settled()
-                status = upstream.status
-                # After a first failure the server is tried again and again; the error is known also while that goes on.
-                if status.state != "ready" and status.error and not upstream.tools:
-                    raise UpstreamUnavailable(f"{key} cannot be called: {status.error}")
+            named = server in (upstream.name, make_python_name(upstream.name, "server")) or folded == fold_name(upstream.name)
+            if not named and (dot or upstream.tools):
+                continue
+            await upstream.wait_until_settled()
+            status = upstream.status
+            # After a first failure the server is tried again and again; the error is known also while that goes on.
+            if named and status.state != "ready" and status.error and not upstream.tools:
+                raise UpstreamUnavailable(f"{key} cannot be called: {status.error}")
 
     def is_listed(self, key: str) -> bool:
         """Whether the definition of ``key`` comes from its server in this process, and not from an earlier one."""

@@ -282,7 +282,16 @@ class Jail:
             run.cpu_before = self._idle.get_cpu_seconds(with_orphans=run.counts_orphans)
         handles.link.frame_limit = max(limits.result_bytes, limits.call_bytes) + FRAME_BYTES
         self.modules = f"{self.catalog}/{job.modules}" if self.catalog and job.modules else None
-        order = (run.nonce, job.code, job.context, limits.result_bytes, limits.call_bytes, self.modules, kept)
+        order = (
+            run.nonce,
+            job.code,
+            job.context,
+            limits.result_bytes,
+            limits.call_bytes,
+            self.modules,
+            kept,
+            *([job.names] if job.names else []),
+        )
         handles.link.send(bridge.encode_frame("run", *order))
         self.resume()  # after the order is sent: the process then wakes up once, not twice
         return run

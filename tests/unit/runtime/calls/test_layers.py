@@ -91,7 +91,7 @@ def answers(tmp_path: Path) -> AnswerDiscovery:
 
 def test_questions_are_answered_without_an_upstream(answers: AnswerDiscovery) -> None:
     assert through(answers, "gristmill.list_servers") == []
-    assert through(answers, "gristmill.search_tools", query="x") == NOTHING_FOUND
+    assert through(answers, "gristmill.search_tools", query="x") == {"tools": [], "text": NOTHING_FOUND}
     assert through(answers, "crm.find", q=1) == ["crm.find", {"q": 1}]
 
 
