@@ -144,6 +144,8 @@ def _collect_parts(function, parts, seen):
                 _collect_parts(value, parts, seen)
             else:
                 parts[name] = _carry_value(function.__name__, name, value)
+        elif name not in function.__globals__ and (line := CALLS.write_import(name)):
+            parts[name] = "import", line
     parts[function.__name__] = ("function", text)
 
 
@@ -165,7 +167,7 @@ def _list_globals(text):
     """
     used = [node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)]
     outer = _find_outer_names(symtable.symtable(text, "<skill>", "exec"))
-    return [name for name in dict.fromkeys(used) if name in outer and not hasattr(builtins, name)]
+    return [name for name in dict.fromkeys(used) if name in outer and (not hasattr(builtins, name) or CALLS.write_import(name))]
 
 
 def _find_outer_names(scope):

@@ -24,6 +24,7 @@ class GuestCalls:
 
     def __init__(self):
         self.channel = None
+        self.write_import = lambda name: None  # how a saved function imports a name that no program imported
         self.parallel = {}  # file name -> end positions of parallel calls
         self._parallel_by_place = {}  # (code, instruction) -> whether the call there is parallel
 

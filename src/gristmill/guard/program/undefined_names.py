@@ -4,7 +4,9 @@ The meanings are sent to the guest with the program (``guest/call_shapes/lazy_na
 ``tool:<module>.<function>``, ``path:<name>`` for a name that only a call can resolve, ``space:`` and ``word:<function>``.
 """
 
+import builtins
 import re
+import symtable
 from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
@@ -15,8 +17,8 @@ from gristmill.loose_names import LooseNames, fold_name
 NAMESPACES = frozenset({"servers", "tools", "mcp", "codemode"})
 """Names whose attributes are servers and tools."""
 WORDS: Mapping[str, str] = {
-    **dict.fromkeys(("call_tool", "call_mcp_tool", "callTool", "callMCPTool", "callMcpTool", "mcp_call_tool"), "call_tool"),
-    **dict.fromkeys(("search_tools", "searchTools", "tool_search", "find_tools"), "search_tools"),
+    **dict.fromkeys(("call_tool", "call_mcp_tool", "callTool", "callMCPTool", "callMcpTool"), "call_tool"),
+    **dict.fromkeys(("search_tools", "searchTools"), "search_tools"),
     **dict.fromkeys(("list_servers", "listServers"), "list_servers"),
     **dict.fromkeys(("list_categories", "listCategories"), "list_categories"),
     "list_tools": "list_tools", "listTools": "list_tool_names",
@@ -79,6 +81,24 @@ def build_name_meanings(servers: Iterable[KnownServer], unlisted: Iterable[str],
         tools |= {tool.key: f"{server.module}.{function}" for function, tool in server.tools.items()}
     folded = frozenset((*_FIXED, *modules, *loose.by_tool, *loose.by_both, *map(fold_name, loose.exact)))
     return NameMeanings(servers=modules, loose=loose, tools=tools, folded=folded - {""})
+
+
+def has_undefined_names(code: str) -> bool:
+    """Returns whether a program uses names that it does not define, as far as can be seen; false if it does not parse."""
+    try:
+        scopes = [symtable.symtable(code, "<code>", "exec")]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    defined, used = set(dir(builtins)), set[str]()
+    while scopes:
+        scope = scopes.pop()
+        scopes += scope.get_children()
+        is_module = scope.get_type() == "module"
+        for symbol in scope.get_symbols():
+            if is_module or symbol.is_global():
+                bound = (symbol.is_assigned() or symbol.is_imported()) and (is_module or symbol.is_declared_global())
+                (defined if bound else used).add(symbol.get_name())
+    return not used <= defined
 
 
 def mentions_tool_files(code: str) -> bool:

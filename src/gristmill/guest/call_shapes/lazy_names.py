@@ -162,5 +162,9 @@ class OtherModulesFinder(importlib.abc.MetaPathFinder):
 
 
 def install_lazy_names():
-    """Makes the other modules importable."""
+    """Makes the other modules importable, and the functions that need no import importable too."""
     sys.meta_path.append(OtherModulesFinder())
+    tools.CALLS.write_import = write_import
+    client = vars(sys.modules["mcp_client"])
+    client.update(list_directory=files.list_directory, listDirectory=files.list_directory)
+    client.update(read_file=files.read_file, readFile=files.read_file)

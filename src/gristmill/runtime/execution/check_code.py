@@ -10,12 +10,12 @@ from msgspec.structs import replace
 from gristmill.catalog.catalog import Catalog
 from gristmill.catalog.python_names import make_python_names
 from gristmill.config.sections.guard_section import GuardConfig
-from gristmill.guard.program.check_program import GUEST_MODULES, read_and_check
+from gristmill.guard.program.check_program import GUEST_MODULES, MOST_CHARS, read_and_check
 from gristmill.guard.program.house_rules import check_house_rules
 from gristmill.guard.program.known_tools import KnownServer, KnownTools
 from gristmill.guard.program.program_problems import build_refusal
 from gristmill.guard.program.runnable_text import check_runnable_text
-from gristmill.guard.program.undefined_names import NameMeanings, build_name_meanings
+from gristmill.guard.program.undefined_names import NameMeanings, build_name_meanings, has_undefined_names
 from gristmill.runtime.execution.execution_state import ExecutionState
 from gristmill.runtime.tools.tool_library import ToolLibrary
 from gristmill.session.files.workspace import Workspaces
@@ -49,6 +49,11 @@ class CodeChecks:
         if (refused := build_refusal(checked.problems)) is not None:
             raise refused
         return tuple(map(str, checked.problems))
+
+    def needs_listing(self, run: ExecutionState) -> bool:
+        """Returns whether the code uses names that may be tools of a server which is not listed yet."""
+        code = run.execution.code
+        return len(code) <= MOST_CHARS and any(not each.tools for each in self._upstreams) and has_undefined_names(code)
 
     def list_packages(self) -> list[str]:
         """Returns the names of the packages that code can import, beside Python's own modules."""

@@ -28,6 +28,8 @@ from gristmill.sandbox.base import CallGate, NotBegun, SandboxJob
 from gristmill.sandbox.pool.kept_interpreters import LentInterpreter
 
 DISK_LIMITS = frozenset({"workspace_mb", "workspace_files"})
+LISTING_SECONDS = 10.0
+"""How long a program with names that it does not define waits for servers that were never listed."""
 MOST_ROUNDS = 20
 """How often one execution may ask for approval before its outcome is ``awaiting_approval``."""
 
@@ -64,11 +66,11 @@ async def execute(
         try:
             run = record.run = await rooms.intake.begin_run(execution)
             repaired = () if direct else unwrap_code(run)
-            advice = () if direct else rooms.check_code(run)
+            advice = () if direct else await _check_code(rooms, run)
             listeners = _Listeners(emit, approve, record, direct)
             run, report, plan = await _run_until_decided(rooms, run, listeners)
             if report.error_type and direct is None and (steps := repair_code(run, report)):
-                repaired, advice = (*repaired, *steps), rooms.check_code(run)
+                repaired, advice = (*repaired, *steps), await _check_code(rooms, run)
                 run, report, plan = await _run_until_decided(rooms, run, listeners)
             advice = (*advice, *explain_code(run, report)) if report.error_type else advice
         except Refused as refusal:
@@ -86,6 +88,13 @@ def _present_content(rooms: Rooms, run: ExecutionState, report: Report) -> tuple
     """Returns the pictures and tables of a run as the caller may see them, and lines about those that are withheld."""
     redactor = run.redactor if rooms.presenter.masks else None
     return present_content(report.content, redactor, withholds=rooms.content_masks.withholds)
+
+
+async def _check_code(rooms: Rooms, run: ExecutionState) -> tuple[str, ...]:
+    """Checks the code; names that it does not define may be tools of a server that is only now being listed."""
+    if rooms.check_code.needs_listing(run):
+        await rooms.discovery.wait_until_listed(LISTING_SECONDS)
+    return rooms.check_code(run)
 
 
 async def _run_until_decided(

@@ -15,6 +15,7 @@ from gristmill.catalog.pins.scan_definitions import DefinitionFinding
 from gristmill.catalog.search.render_hits import SKILLS, estimate_tokens, render_hits, take_first_sentence
 from gristmill.catalog.search.search_hits import BUDGET_TOKENS, DetailLevel, ServerSummary
 from gristmill.errors import NotFound
+from gristmill.loose_names import fold_name
 from gristmill.model import Tool
 from gristmill.near_names import find_near_names
 from gristmill.runtime.calls.learn_from_calls import OUTSIDE
@@ -235,6 +236,9 @@ class Discovery:
         if name in known:
             return name
         spelled = {module: server for server, module in self._library.catalog.modules.items()}
+        same = [server for server in known if fold_name(server) == fold_name(name)] if name not in spelled else []
+        if len(same) == 1:
+            return same[0]
         if name not in spelled:
             near = find_near_names(name, known)
             hint = "" if near else f"; there are {', '.join(known[:20])}" if known else "; none is configured"

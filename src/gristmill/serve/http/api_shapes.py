@@ -232,12 +232,36 @@ class SkillView(_Out):
     versions: list[int] | None = None
 
 
-class HitView(_Out):
-    """One tool that a search found."""
+class FoundToolView(_Out):
+    """One tool, with exactly the fields of the level of detail; those of higher levels are left out."""
+
+    name: str
+    """The tool's own name."""
+    server: str
+    description: str | None = None
+    """From the level `with_description` on."""
+    input_schema: dict[str, Any] | None = None
+    """At the level `full`; so are the next two."""
+    output_schema: dict[str, Any] | None = None
+    """Null if the server declares none."""
+    signature: str | None = None
+
+
+class HitView(FoundToolView):
+    """One tool that a search found, with the fields of the level of detail."""
 
     tool: str
-    description: str
+    """The key: server and name."""
     score: float
+    """How well it fits; 0 for all in a list without a question."""
+
+
+class FoundToolsView(_Out):
+    """What a search found, with exactly the fields of the level of detail. `text` is the answer for a model."""
+
+    query: str
+    tools: list[FoundToolView]
+    text: str
 
 
 class SearchView(_Out):

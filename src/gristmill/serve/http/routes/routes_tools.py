@@ -8,30 +8,53 @@ from fastapi import APIRouter, Path, Query
 from gristmill.events import drop_server_output
 from gristmill.model import Tool
 from gristmill.runtime.tools.discovery import ServerRow
+from gristmill.runtime.tools.search_answers import MOST_HITS
 from gristmill.runtime.values.search_values import DetailLevel
 from gristmill.serve.access_tokens import Principal
-from gristmill.serve.http.api_shapes import HitView, SearchView, ToolView
+from gristmill.serve.http.api_shapes import FoundToolsView, FoundToolView, HitView, SearchView, ToolView
 from gristmill.serve.http.http_door import HttpDoor
 from gristmill.serve.http.require_scopes import EXECUTE_OR_READ
 
+Question = Annotated[str, Query(max_length=2_000)]
+Limit = Annotated[int, Query(ge=1, le=MOST_HITS)]
+Server = Annotated[str | None, Query(max_length=200)]
 Part = Annotated[str, Path(min_length=1, max_length=200)]
 
 
 def add_tools(routes: APIRouter, door: HttpDoor) -> None:
     """Adds the routes of servers and tools."""
 
-    @routes.get("/tools/search", tags=["tools"])
+    @routes.get("/tools/search", tags=["tools"], response_model_exclude_unset=True)
     async def search(
         who: Annotated[Principal, EXECUTE_OR_READ],
-        query: Annotated[str, Query(min_length=1, max_length=2_000)],
+        query: Question = "",
         detail_level: DetailLevel = "full",
-        limit: Annotated[int, Query(ge=1, le=50)] = 5,
-        server: Annotated[str | None, Query(max_length=200)] = None,
+        limit: Limit = 5,
+        server: Server = None,
     ) -> SearchView:
-        """Searches the tools and your skills for the best matches of a question."""
+        """Searches the tools and your skills for the best matches of a question; without a question, lists them.
+
+        Each hit has the fields of the level of detail: `name_only` has `name` and `server`, `with_description` also
+        `description`, `full` also `input_schema`, `output_schema` and `signature`.
+        """
         found = await door.runtime.search(query, detail_level=detail_level, limit=limit, server=server, identity=who.identity)
-        hits = [HitView(tool=hit.tool.key, description=hit.tool.description, score=hit.score) for hit in found.hits]
+        hits = [
+            HitView(tool=hit.tool.key, score=hit.score, **fields) for hit, fields in zip(found.hits, found.tools, strict=True)
+        ]
         return SearchView(query=found.query, hits=hits, text=found.text)
+
+    @routes.get("/api/v1/mcp/tools/search", tags=["tools"], response_model_exclude_unset=True)
+    async def search_fields(
+        who: Annotated[Principal, EXECUTE_OR_READ],
+        query: Question = "",
+        detail_level: DetailLevel = "name_only",
+        limit: Limit = 100,
+        server: Server = None,
+    ) -> FoundToolsView:
+        """Searches as `GET /tools/search` does, and returns tools with exactly the fields of the level of detail."""
+        found = await door.runtime.search(query, detail_level=detail_level, limit=limit, server=server, identity=who.identity)
+        tools = [FoundToolView(**fields) for fields in found.tools]
+        return FoundToolsView(query=found.query, tools=tools, text=found.text)
 
     @routes.get("/tools", tags=["tools"])
     async def servers(who: Annotated[Principal, EXECUTE_OR_READ]) -> list[ServerRow]:

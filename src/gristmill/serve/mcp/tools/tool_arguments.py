@@ -25,7 +25,7 @@ class SearchArguments(_Arguments):
 
     query: str = Field(max_length=LONGEST_QUERY)
     detail_level: Literal["name_only", "with_description", "full"] = "full"
-    limit: int = Field(default=5, ge=1, le=50)
+    limit: int = Field(default=5, ge=1, le=100)
     server: str | None = Field(default=None, max_length=64)
 
 

@@ -17,7 +17,7 @@ def search(
     detail: Annotated[
         Literal["full", "with_description", "name_only"], typer.Option(help="How much to show of each tool.")
     ] = "full",
-    limit: Annotated[int, typer.Option(help="How many tools to show.", min=1, max=50)] = 5,
+    limit: Annotated[int, typer.Option(help="How many tools to show.", min=1, max=100)] = 5,
     server: Annotated[str | None, typer.Option(help="Search this server only.")] = None,
     budget: Annotated[int, typer.Option(help="Most tokens that the answer may have.", min=1)] = 1_200,
     wait: WaitOption = WAIT_SECONDS,
