@@ -34,9 +34,32 @@ export interface paths {
         };
         /**
          * Search
-         * @description Searches the tools and your skills for the best matches of a question.
+         * @description Searches the tools and your skills for the best matches of a question; without a question, lists them.
+         *
+         *     Each hit has the fields of the level of detail: `name_only` has `name` and `server`, `with_description` also
+         *     `description`, `full` also `input_schema`, `output_schema` and `signature`.
          */
         get: operations["search_tools_search_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/mcp/tools/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search Fields
+         * @description Searches as `GET /tools/search` does, and returns tools with exactly the fields of the level of detail.
+         */
+        get: operations["search_fields_api_v1_mcp_tools_search_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1097,6 +1120,52 @@ export interface components {
             truncated: boolean;
         };
         /**
+         * FoundToolView
+         * @description One tool, with exactly the fields of the level of detail; those of higher levels are left out.
+         */
+        FoundToolView: {
+            /**
+             * Name
+             * @description The tool's own name.
+             */
+            name: string;
+            /** Server */
+            server: string;
+            /**
+             * Description
+             * @description From the level `with_description` on.
+             */
+            description?: string | null;
+            /**
+             * Input Schema
+             * @description At the level `full`; so are the next two.
+             */
+            input_schema?: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * Output Schema
+             * @description Null if the server declares none.
+             */
+            output_schema?: {
+                [key: string]: unknown;
+            } | null;
+            /** Signature */
+            signature?: string | null;
+        };
+        /**
+         * FoundToolsView
+         * @description What a search found, with exactly the fields of the level of detail. `text` is the answer for a model.
+         */
+        FoundToolsView: {
+            /** Query */
+            query: string;
+            /** Tools */
+            tools: components["schemas"]["FoundToolView"][];
+            /** Text */
+            text: string;
+        };
+        /**
          * HealthView
          * @description Whether the process answers, and whether it is ready to execute.
          */
@@ -1116,14 +1185,46 @@ export interface components {
         };
         /**
          * HitView
-         * @description One tool that a search found.
+         * @description One tool that a search found, with the fields of the level of detail.
          */
         HitView: {
-            /** Tool */
+            /**
+             * Name
+             * @description The tool's own name.
+             */
+            name: string;
+            /** Server */
+            server: string;
+            /**
+             * Description
+             * @description From the level `with_description` on.
+             */
+            description?: string | null;
+            /**
+             * Input Schema
+             * @description At the level `full`; so are the next two.
+             */
+            input_schema?: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * Output Schema
+             * @description Null if the server declares none.
+             */
+            output_schema?: {
+                [key: string]: unknown;
+            } | null;
+            /** Signature */
+            signature?: string | null;
+            /**
+             * Tool
+             * @description The key: server and name.
+             */
             tool: string;
-            /** Description */
-            description: string;
-            /** Score */
+            /**
+             * Score
+             * @description How well it fits; 0 for all in a list without a question.
+             */
             score: number;
         };
         /**
@@ -1817,8 +1918,8 @@ export interface operations {
     };
     search_tools_search_get: {
         parameters: {
-            query: {
-                query: string;
+            query?: {
+                query?: string;
                 detail_level?: "name_only" | "with_description" | "full";
                 limit?: number;
                 server?: string | null;
@@ -1836,6 +1937,67 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SearchView"];
+                };
+            };
+            /** @description A problem. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A problem. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A problem. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Default Response */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    search_fields_api_v1_mcp_tools_search_get: {
+        parameters: {
+            query?: {
+                query?: string;
+                detail_level?: "name_only" | "with_description" | "full";
+                limit?: number;
+                server?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FoundToolsView"];
                 };
             };
             /** @description A problem. */

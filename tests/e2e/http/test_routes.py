@@ -70,6 +70,26 @@ def test_tools_are_found_listed_and_described(service: Service) -> None:
     assert (missing.status_code, missing.json()["code"], missing.json()["near"][0]) == (404, "not_found.tool", "crm.send")
 
 
+@pytest.mark.parametrize(
+    ("level", "fields"),
+    [
+        ("name_only", {"name", "server"}),
+        ("with_description", {"name", "server", "description"}),
+        ("full", {"name", "server", "description", "input_schema", "output_schema", "signature"}),
+    ],
+)
+def test_a_search_answers_with_the_fields_of_its_level(service: Service, level: str, fields: set[str]) -> None:
+    asked = {"query": "", "detail_level": level, "limit": 100}
+    with service.client("ann") as client:
+        hits = client.get("/tools/search", params=asked).json()["hits"]
+        tools = client.get("/api/v1/mcp/tools/search", params=asked).json()["tools"]
+        too_many = client.get("/tools/search", params={**asked, "limit": 101})
+    assert [set(hit) for hit in hits] == [{*fields, "tool", "score"}] * 2
+    assert [set(tool) for tool in tools] == [fields] * 2
+    assert [(tool["server"], tool["name"]) for tool in tools] == [("crm", "find"), ("crm", "send")]
+    assert too_many.status_code == 422
+
+
 def test_sessions_keep_values_and_files_go_both_ways(service: Service) -> None:
     with service.client("ann") as client:
         made = client.post("/sessions", json={"name": "routes"})

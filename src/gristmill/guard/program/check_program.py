@@ -5,7 +5,6 @@ the model a round trip, and servers a job that would end half done.
 """
 
 import ast
-import builtins
 import re
 import warnings
 from collections.abc import Iterator, Mapping
@@ -16,7 +15,7 @@ from gristmill.guard.program.argument_flaws import ArgumentFlaw, find_function_f
 from gristmill.guard.program.known_tools import KnownServer, KnownTools
 from gristmill.guard.program.program_problems import ProgramProblem, join_names
 from gristmill.guard.program.read_program import ImportedName, NameUse, ProgramReading, read_program
-from gristmill.guard.program.undefined_names import FILES, NAMESPACES, WORDS, NameMeanings, mentions_tool_files
+from gristmill.guard.program.undefined_names import BUILTINS, FILES, NAMESPACES, WORDS, NameMeanings, mentions_tool_files
 from gristmill.loose_names import fold_name
 from gristmill.model import Tool
 from gristmill.near_names import find_misspelt_name, find_near_name
@@ -30,7 +29,6 @@ _CLIENT_MODULES = frozenset({"mcp_client", "tool_discovery", "client", "mcp_tool
 _OTHER_MODULES = frozenset({"client", "mcp_tools", *NAMESPACES}) - {"servers"}
 """Modules that exist for programs unless the sandbox has a real one of that name."""
 _FOLLOWED_MODULES = frozenset({"servers", *_CLIENT_MODULES, *_OTHER_MODULES})
-_BUILTINS = frozenset(dir(builtins))
 _PARSE_FLAGS = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 _IMPORT_STATEMENT = re.compile(r"\bfrom[ \t]+([\w.]+)[ \t]+import\b|\bimport[ \t]+([^\n;#]+)")
 
@@ -68,7 +66,7 @@ def read_and_check(code: str, known: KnownTools, meanings: NameMeanings | None =
         reading = read_program(parse_program(code), _FOLLOWED_MODULES | modules if modules else _FOLLOWED_MODULES, candidates)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return CheckedProgram()
-    names = {name: candidates[name] for name in reading.used - reading.defined - _BUILTINS}
+    names = {name: candidates[name] for name in reading.used - reading.defined - BUILTINS}
     check = _Check(known, code, reading, _LazyNames(meanings=meanings, names=names, fresh=fresh))
     found = sorted(check.find_problems(), key=lambda problem: (problem.line, problem.column))
     if mentions_tool_files(code):
@@ -178,7 +176,7 @@ class _Check:
         server = self._known.find_server(path[1]) if len(path) == 2 else None
         if server is None:
             return
-        for name in self._reading.used - self._reading.defined - _BUILTINS:
+        for name in self._reading.used - self._reading.defined - BUILTINS:
             if (function := server.find_function(name)) is not None:
                 self._lazy.names[name] = f"tool:{server.module}.{function}"
 
@@ -201,8 +199,8 @@ class _Check:
         modules = [each.module for each in self._known.servers]
         meant = find_misspelt_name(name, modules)
         fix = f"write {meant}" if meant else f"there are {join_names(modules)}"
-        if not meant and (homes := [each.module for each in self._known.servers if each.find_function(name)]):
-            fix = f"it is a tool: from servers.{homes[0]} import {name}"
+        if not meant and (found := self._find_tool_loosely(name)):
+            fix = f"it is a tool: from servers.{found[0].module} import {found[1]}"
         return self._build_problem(node, f"there is no server {name[:80]!r}", fix, certain=sure)
 
     def _build_no_tool(self, server: KnownServer, name: str, node: ast.stmt | ast.expr, sure: bool) -> ProgramProblem:

@@ -31,8 +31,9 @@ FILE_WORDS = frozenset({"list_directory", "read_file"})
 FILES = "files:"
 """The meaning that lets Python's own functions for files find the tree of tools."""
 
-_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_WORD = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 _PATH = re.compile(r"""["'](?:\./)?servers(?:/[^"'\n]*)?["']""")
+BUILTINS = frozenset(dir(builtins))
 _FIXED = frozenset(fold_name(each) for each in (*NAMESPACES, *WORDS))
 
 
@@ -50,7 +51,9 @@ class NameMeanings(Struct, frozen=True, kw_only=True):
     def list_candidates(self, code: str) -> dict[str, str]:
         """Returns the words of ``code`` that mean something if the program does not define them, with their meanings."""
         folded, found = self.folded, dict[str, str]()
-        for word in set(_WORD.findall(code)):
+        for word in set(_WORD.findall(code)) - BUILTINS:
+            if word.isupper():
+                continue  # a constant
             if (word.replace("_", "").lower() in folded or word[:5] == "mcp__") and (meaning := self.find_meaning(word)):
                 found[word] = meaning
         return found
@@ -89,7 +92,7 @@ def has_undefined_names(code: str) -> bool:
         scopes = [symtable.symtable(code, "<code>", "exec")]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
-    defined, used = set(dir(builtins)), set[str]()
+    defined, used = set(BUILTINS), set[str]()
     while scopes:
         scope = scopes.pop()
         scopes += scope.get_children()
