@@ -77,7 +77,7 @@ def test_a_skill_saved_in_one_session_is_found_and_used_in_another_after_a_resta
         async with opened(home) as runtime:
             found = await runtime.search("clean the rows of a table")
             assert found.hits[0].tool.key == "skills.clean_rows"
-            inside = "from tool_discovery import search_tools\nsearch_tools('clean the rows of a table', limit=1)"
+            inside = "from tool_discovery import search_tools\nstr(search_tools('clean the rows of a table', limit=1))"
             assert "from skills import clean_rows" in value(await runtime.execute(inside, session="second"))
             use = "from skills import clean_rows\nclean_rows(['xxhello', 'axb'], prefix='-')"
             outcome = await runtime.execute(use, session="second")
