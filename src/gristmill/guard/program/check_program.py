@@ -156,16 +156,25 @@ class _Check:
     def _find_real_path(self, imported: ImportedName) -> list[str]:
         """Returns the path of an import below ``servers`` or ``mcp_client`` where these have other names."""
         path = imported.module.split(".")
-        if path[0] in _CLIENT_MODULES or path[0] in _OTHER_MODULES or fold_name(path[0]) in self._lazy_servers:
-            if path[0] not in GUEST_MODULES and self._known.has_module(path[0]) and self._known.importable is not None:
-                return path  # a real module of that name
-            if path[0] in _CLIENT_MODULES:
-                return ["mcp_client", *path[1:]]
-            if path[0] in _OTHER_MODULES:
-                return ["servers", *path[1:]]
-            self._lazy.names[f"import {path[0]}"] = f"module:{self._lazy_servers[fold_name(path[0])]}"
-            return ["servers", *path]
-        return path
+        if path[0] in GUEST_MODULES:
+            return ["mcp_client", *path[1:]] if path[0] in _CLIENT_MODULES else path
+        server = self._lazy_servers.get(fold_name(path[0]))
+        if imported.failure_caught or not (server or path[0] in _OTHER_MODULES):
+            return path
+        if self._known.importable is not None and self._known.has_module(path[0]):
+            return path  # a real module of that name
+        name = path[1] if len(path) > 1 else imported.name
+        if path[0] in _CLIENT_MODULES:
+            found, meaning = ["mcp_client", *path[1:]], "client" if name in (None, "*", "ToolError", *WORDS) else None
+        elif path[0] in _OTHER_MODULES:
+            is_known = name in (None, "*") or fold_name(str(name)) in self._lazy_servers or self._find_keys(str(name))
+            found, meaning = ["servers", *path[1:]], "space" if is_known else None
+        else:
+            found, meaning = ["servers", *path], f"server:{server}"
+        if meaning is None:
+            return path
+        self._lazy.names[f"import {path[0]}"] = f"module:{meaning}"
+        return found
 
     @property
     def _lazy_servers(self) -> Mapping[str, str]:

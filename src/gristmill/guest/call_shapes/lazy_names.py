@@ -17,11 +17,6 @@ import types
 from gristmill.guest import tool_modules as tools
 from gristmill.guest.call_shapes import virtual_files as files
 
-NAMESPACES = frozenset({"tools", "mcp", "codemode"})
-"""Modules that programs import tools from, beside ``servers``."""
-CLIENTS = frozenset({"client", "mcp_tools"})
-"""Modules that programs import ``call_mcp_tool`` from, beside ``mcp_client``."""
-
 
 class ToolPath(tools.ToolFunction):
     """A tool, or a server whose attributes are tools: only the host knows."""
@@ -88,7 +83,7 @@ def use_names(names):
             _given[name] = meaning
 
 
-_modules = {}  # server that a program imports as a module of its own -> module name below ``servers``
+_modules = {}  # module that a program imports and that is another name for ours -> what it means
 _given = {}  # name -> what it means: names that were given to programs of this interpreter
 
 
@@ -101,7 +96,7 @@ def write_import(name):
         server, _, function = target.partition(".")
         return f"from servers.{server} import {function} as {name}"
     if kind == "space":
-        return "import servers" if name == "servers" else f"import {name}"
+        return "import servers" if name == "servers" else f"from mcp_client import {name}"
     if kind == "word":
         return f"from mcp_client import {name}"
     return None
@@ -145,20 +140,21 @@ class _ReadyLoader(importlib.abc.Loader):
 
 
 class OtherModulesFinder(importlib.abc.MetaPathFinder):
-    """Finds ``tools``, ``codemode``, ``client`` and servers by their bare name, where no real module has that name."""
+    """Finds ``tools``, ``client`` and servers by their bare name for programs that import them, where there is no real module."""
 
     def find_spec(self, name, path=None, target=None):
         top, _, inner = name.partition(".")
-        if top in NAMESPACES and "." not in inner:
+        kind, _, server = _modules.get(top, "").partition(":")
+        if kind == "space" and "." not in inner:
             module = ServerName(f"servers.{find_server(inner) or inner}") if inner else ToolNamespace(name)
-        elif name in CLIENTS:
+        elif kind == "client" and not inner:
             module = types.ModuleType(name, "Call tools by name.")
             vars(module).update({each: value for each, value in vars(sys.modules["mcp_client"]).items() if each[:1] != "_"})
-        elif name in _modules:
-            module = ServerName(f"servers.{_modules[name]}")
+        elif kind == "server" and not inner:
+            module = ServerName(f"servers.{server}")
         else:
             return None
-        return importlib.machinery.ModuleSpec(name, _ReadyLoader(module), is_package=top in NAMESPACES and not inner)
+        return importlib.machinery.ModuleSpec(name, _ReadyLoader(module), is_package=kind == "space" and not inner)
 
 
 def install_lazy_names():
@@ -168,3 +164,4 @@ def install_lazy_names():
     client = vars(sys.modules["mcp_client"])
     client.update(list_directory=files.list_directory, listDirectory=files.list_directory)
     client.update(read_file=files.read_file, readFile=files.read_file)
+    client.update({name: ToolNamespace(name) for name in ("tools", "mcp", "codemode")})

@@ -42,7 +42,9 @@ def meanings(code: str) -> dict[str, str]:
         ("read_file('a')", {"read_file": "word:read_file:disk.read_file"}),
         ("import os\nos.listdir('servers')", {"": "files:"}),
         ("open('./servers/pam/x.py')", {"": "files:"}),
-        ("import pam\npam.get_expenses()", {"import pam": "module:pam"}),
+        ("import pam\npam.get_expenses()", {"import pam": "module:server:pam"}),
+        ("from client import call_mcp_tool\ncall_mcp_tool('pam.get_expenses')", {"import client": "module:client"}),
+        ("from tools.pam import get_expenses", {"import tools": "module:space"}),
         ("from servers.notes import *\nsearch('x')", {"search": "tool:notes.search"}),
     ],
 )
@@ -57,6 +59,8 @@ def test_meanings(code: str, names: dict[str, str]) -> None:
         "class pam: pass\npam()", "for search in []: search()", "try:\n    search\nexcept NameError:\n    search = 1",
         "def f():\n    global pam\n    pam = 1\nf()\npam.x", "import re as search\nsearch.compile", "'pam' + \"search\"", "SEARCH = 1",
         "with open('x') as search: search.read()", "unknown()", "match 1:\n    case search:\n        search()", "x = = pam",
+        "from mcp import ClientSession", "from client import Client", "from tools.other import x", "from mcp.client import stdio",
+        "try:\n    import pam\nexcept ImportError:\n    pam = None", "try:\n    import tools\nexcept ImportError:\n    tools = None",
     ],
 )  # fmt: skip
 def test_names_of_the_program_mean_what_it_says(code: str) -> None:
