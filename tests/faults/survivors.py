@@ -47,7 +47,7 @@ class Family:
     def expect_nothing_left(self, state: Path) -> None:
         """Waits until no process and no group of it is left, and sees that nothing is mounted in its state folder."""
         wait_until(self.is_gone, "every process is gone")
-        wait_until(lambda: not any(map(os.path.exists, self.groups)), "every control group is gone", seconds=20)
+        wait_until(lambda: not any(map(os.path.exists, self.groups)), "every control group is gone", seconds=60)
         assert str(state) not in Path("/proc/self/mounts").read_text()
 
 

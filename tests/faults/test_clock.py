@@ -24,6 +24,7 @@ def is_trusted(client: httpx.Client) -> bool:
     return "\nclock_trusted 1.0" in client.get("/metrics").text
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.requirement("T136")
 def test_a_clock_that_jumps_by_40_days_deletes_nothing_while_it_runs_and_when_it_starts(
     new_state: Callable[[], Path], tmp_path: Path

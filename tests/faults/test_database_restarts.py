@@ -12,6 +12,7 @@ from tests.faults.test_disk_and_store import wait_for_readiness
 from tests.servers import postgres
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.requirement("P7", "P13", "T114", "T170", "T173")
 def test_a_database_that_restarts_is_used_again_and_no_write_is_lost_or_doubled(
     new_state: Callable[[], Path], prepare_store: PrepareStore, database: postgres.Server, tmp_path: Path

@@ -13,6 +13,7 @@ from tests.faults.test_descriptors import execute_many
 from tests.faults.test_disk_and_store import wait_for_readiness
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.requirement("T16", "T114", "T173")
 def test_without_free_processes_executions_are_told_to_come_again_and_run_later(new_state: Callable[[], Path]) -> None:
     group = cgroups.prepare_hierarchy(f"gristmill-few-{os.getpid()}")

@@ -19,8 +19,8 @@ from tests.faults.survivors import find_family
 
 CLIENTS = 4
 KILLED = [
-    pytest.param("sqlite", 3),
-    pytest.param("postgres", 2),
+    pytest.param("sqlite", 3, marks=pytest.mark.timeout(600)),
+    pytest.param("postgres", 2, marks=pytest.mark.timeout(600)),
     pytest.param("sqlite", 200, marks=[pytest.mark.thorough, pytest.mark.timeout(7_200)]),
     pytest.param("postgres", 200, marks=[pytest.mark.thorough, pytest.mark.timeout(7_200)]),
 ]

@@ -26,6 +26,7 @@ def send_some(service: Service, promises: Promises, count: int) -> None:
         pass
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.requirement("P6", "P7", "T171")
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_a_killed_process_has_promised_is_settled_through_the_other(

@@ -25,6 +25,7 @@ ORDER_BYTES = 1 << 18
 CONTROL = 3
 EXITING = 0x4  # PF_EXITING: the kernel has begun to end this process
 END_SECONDS = 60.0
+REMOVE_ATTEMPTS = 1_500
 
 
 def main() -> None:
@@ -91,10 +92,10 @@ def _report_failure(control: int, reason: str) -> "NoReturn":
 
 
 def _remove_cgroups(folders: list[str]) -> None:
-    """Removes cgroup folders, retrying for some seconds: the kernel refuses while a process in them has not fully ended, which
+    """Removes cgroup folders, retrying for half a minute: the kernel refuses while a process in them has not fully ended, which
     takes longer on a busy machine."""
     for folder in folders:
-        for _ in range(250):
+        for _ in range(REMOVE_ATTEMPTS):
             try:
                 for name in os.listdir(folder):
                     if os.path.isdir(f"{folder}/{name}"):
