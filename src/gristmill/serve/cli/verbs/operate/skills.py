@@ -38,7 +38,7 @@ def list_(
     """List the skills of the user, the shared ones, and with `--session` those of a session."""
 
     async def load_rows(stores: SessionStores) -> list[dict[str, Any]]:
-        scope = await _find_scope(stores, tenant, caller, session)
+        scope = await _find_scope(stores, session, identity=Identity(tenant=tenant, caller=caller))
         return [make_skill_row(skill) for skill in await stores.skills.list(scope)]
 
     found = use_opened(open_session_stores, config, load_rows)
@@ -73,7 +73,8 @@ def show(
     """Show a skill's source."""
 
     async def load(stores: SessionStores) -> Any:
-        return await stores.skills.load(name, await _find_scope(stores, tenant, caller, session), version)
+        scope = await _find_scope(stores, session, identity=Identity(tenant=tenant, caller=caller))
+        return await stores.skills.load(name, scope, version)
 
     skill = use_opened(open_session_stores, config, load)
     if not real:
@@ -100,7 +101,7 @@ def diff(
     """Show what changed between two versions of a skill."""
 
     async def compare(stores: SessionStores) -> str:
-        scope = await _find_scope(stores, tenant, caller, session)
+        scope = await _find_scope(stores, session, identity=Identity(tenant=tenant, caller=caller))
         return diff_skills(await stores.skills.load(name, scope, old), await stores.skills.load(name, scope, new))
 
     stdout().print(neutralize_text(use_opened(open_session_stores, config, compare)))
@@ -119,7 +120,8 @@ def export(
     """Write a skill into a new folder named after it: SKILL.md, skill.py, tests.py."""
 
     async def write(stores: SessionStores) -> Path:
-        return export_skill(await stores.skills.load(name, await _find_scope(stores, tenant, caller, session), version), folder)
+        scope = await _find_scope(stores, session, identity=Identity(tenant=tenant, caller=caller))
+        return export_skill(await stores.skills.load(name, scope, version), folder)
 
     stdout().print(str(use_opened(open_session_stores, config, write)))
 
@@ -136,7 +138,8 @@ def import_(
     """Save a skill from a folder if its content matches its hash. Read it first; nothing in it is run here."""
 
     async def save(stores: SessionStores) -> Any:
-        return await stores.skills.save(import_skill(folder), await _find_scope(stores, tenant, caller, session), level)
+        scope = await _find_scope(stores, session, identity=Identity(tenant=tenant, caller=caller))
+        return await stores.skills.save(import_skill(folder), scope, level)
 
     saved = use_opened(open_session_stores, config, save)
     stdout().print(f"{saved.key} version {saved.version}")
@@ -154,14 +157,14 @@ def delete(
     """Delete all versions of a skill."""
 
     async def remove(stores: SessionStores) -> int:
-        return await stores.skills.delete(name, await _find_scope(stores, tenant, caller, session), level)
+        scope = await _find_scope(stores, session, identity=Identity(tenant=tenant, caller=caller))
+        return await stores.skills.delete(name, scope, level)
 
     if not use_opened(open_session_stores, config, remove):
         raise UnknownSkill(f"there is no skill {name!r} of level {level}: see `gristmill skills list`")
 
 
-async def _find_scope(stores: SessionStores, tenant: str, caller: str, session: str | None) -> SkillScope:
-    identity = Identity(tenant=tenant, caller=caller)
+async def _find_scope(stores: SessionStores, session: str | None, *, identity: Identity) -> SkillScope:
     handle = (await stores.sessions.find_by_name(session, identity=identity, whole_tenant=True)).handle if session else None
     return SkillScope(identity=identity, session=handle)
 
