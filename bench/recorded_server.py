@@ -1,7 +1,8 @@
-"""One server of a recorded environment: ``recorded_server.py TOOLS REPLAY SERVER TASK_FILE``. Standard library only.
+"""One server of a recorded environment: ``recorded_server.py TOOLS REPLAY SERVER TASK_FILE [CALLS_FILE]``. Standard library only.
 
 A call is answered by its name and arguments: the n-th such call of a task gets the n-th recorded result, the last one repeats; a
 call that was never recorded is a tool error. TASK_FILE holds the id of the task; when it changes, the tape starts anew.
+Calls that were answered are appended to CALLS_FILE, one JSON object per line.
 """
 
 import json
@@ -55,7 +56,7 @@ def _even(value: Any) -> Any:
     return value
 
 
-def main(tools: str, replay: str, server: str, task_file: str) -> None:
+def main(tools: str, replay: str, server: str, task_file: str, calls_file: str = "") -> None:
     """Answer until standard input ends."""
     tape = Tape(replay, server, Path(task_file))
     start: dict[str, Any] = {
@@ -73,7 +74,11 @@ def main(tools: str, replay: str, server: str, task_file: str) -> None:
         if "id" not in message:
             continue
         if message["method"] == "tools/call":
-            text = tape.play(message["params"]["name"], message["params"].get("arguments") or {})
+            name, arguments = message["params"]["name"], message["params"].get("arguments") or {}
+            text = tape.play(name, arguments)
+            if calls_file and text is not None:
+                with open(calls_file, "a", encoding="utf-8") as calls:
+                    calls.write(json.dumps({"server": server, "name": name, "args": arguments}) + "\n")
             content = [{"type": "text", "text": text if text is not None else "Error: this call was never recorded"}]
             part: dict[str, Any] = {"result": {"content": content, "isError": text is None}}
         elif message["method"] in answers:
