@@ -63,7 +63,12 @@ async def answer_tasks(chosen: argparse.Namespace, tasks: list[ModelTask], url: 
                 for task, arm in wanted:
                     before = f"[{len(list(folder.glob('*.json'))) + 1}/{total}] {task.id} {arm}"
                     found = await run_task(
-                        endpoint, box, arm, task, Allowed(requests=chosen.requests), lambda text, to=before: _tell(f"{to} {text}")
+                        endpoint,
+                        box,
+                        arm,
+                        task,
+                        Allowed(requests=chosen.requests, protocol=chosen.protocol, search_first=chosen.search_first),
+                        lambda text, to=before: _tell(f"{to} {text}"),
                     )
                     _tell(f"{before}: {'right' if found['is_right'] else found['failure']}")
                     if found["failure"] == "endpoint":
@@ -106,7 +111,12 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--arms", default=",".join(ARMS), help="direct, search, code; default is all")
     parser.add_argument("--limit", type=int, help="at most so many tasks")
     parser.add_argument("--requests", type=int, default=8, help="requests that a task may take (8)")
-    parser.add_argument("--max-tokens", type=int, default=700, help="tokens that the model may write per request (700)")
+    parser.add_argument("--max-tokens", type=int, default=500, help="tokens that the model may write per request (500)")
+    parser.add_argument("--protocol", choices=("tools", "text"), help="how tools are called; default is tools, text if local")
+    parser.add_argument(
+        "--search-first", action=argparse.BooleanOptionalAction,
+        help="make the first search for the model, with the user's words (search and code); default is yes if local",
+    )  # fmt: skip
     parser.add_argument("--label", default="now", help="name of this run, and of its folder under bench/out/models")
     parser.add_argument("--source", type=Path, default=ROOT, help="checkout whose gateway is measured; default is this one")
     parser.add_argument("--recorded", type=Path, default=os.environ.get("GRISTMILL_RECORDED"), help="folder of recorded tasks")
@@ -118,6 +128,9 @@ def parse_arguments() -> argparse.Namespace:
         parser.error(f"no such arm: {', '.join(sorted(unknown))}; there are {', '.join(ARMS)}")
     chosen.recorded = Path(chosen.recorded) if chosen.recorded else None
     chosen.model = os.environ.get("GRISTMILL_MODEL_NAME", NAME)
+    is_local = not os.environ.get("GRISTMILL_MODEL_URL")
+    chosen.protocol = chosen.protocol or ("text" if is_local else "tools")
+    chosen.search_first = is_local if chosen.search_first is None else chosen.search_first
     return chosen
 
 
@@ -129,7 +142,8 @@ def main() -> None:
         _tell("without --recorded FOLDER (or GRISTMILL_RECORDED) only the example tasks are answered")
     url = os.environ.get("GRISTMILL_MODEL_URL")
     about = {"model": chosen.model, "source": describe_source(chosen.source), "requests": chosen.requests, "seed": SEED,
-             "max_tokens": chosen.max_tokens, "is_local": url is None}  # fmt: skip
+             "max_tokens": chosen.max_tokens, "protocol": chosen.protocol, "search_first": chosen.search_first,
+             "is_local": url is None}  # fmt: skip
     _check_same_run(folder, about)
     with ExitStack() as stack:
         try:

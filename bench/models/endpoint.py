@@ -57,8 +57,10 @@ class Endpoint:
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._client = httpx.AsyncClient(headers=headers, timeout=httpx.Timeout(seconds, connect=30.0))
 
-    async def complete(self, messages: Sequence[Message], tools: Sequence[Message], *, takes_code: bool = False) -> Reply:
-        """Asks for the next message of a conversation.
+    async def complete(
+        self, messages: Sequence[Message], tools: Sequence[Message], *, in_text: bool = False, takes_code: bool = False
+    ) -> Reply:
+        """Asks for the next message of a conversation. With ``in_text`` the messages themselves define the tools.
 
         Raises:
             EndpointFailed: there was no answer, or an error.
@@ -67,7 +69,7 @@ class Endpoint:
             "model": self.model, "messages": list(messages), "temperature": TEMPERATURE, "seed": SEED,
             "max_tokens": self._most_tokens,
         }  # fmt: skip
-        if tools:
+        if tools and not in_text:
             asked["tools"] = list(tools)
         began = time.monotonic()
         answer = await self._post(asked)

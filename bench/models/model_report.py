@@ -11,7 +11,7 @@ from bench.models.toolboxes import ARMS
 
 METHOD = """Each task is one conversation with a real model at temperature 0 with a fixed seed. direct: all definitions of the
 app's servers as tools, results in full. search: our search_tools alone, each search adds the definitions of what it found. code:
-our search_tools and execute_code, with the gateway's instructions. All three go through real MCP servers. Tokens are those that the
+our search_tools and execute_code, with the gateway's instructions. All three use real MCP servers. Tokens are those that the
 endpoint counted."""
 KEPT = ("task", "place", "arm", "is_right", "failure", "attempts", "failed_attempts", "searches", "calls_as_text", "requests",
         "tokens_in", "tokens_cached", "tokens_out", "model_seconds", "seconds", "answer", "truth")  # fmt: skip

@@ -12,7 +12,7 @@ from examples.opening import APPS
 from examples.tasks import TASKS
 from examples.tasks.truth import open_truth
 
-from bench.models.judge import MARK, decode_answer, find_answer, is_same
+from bench.models.judge import decode_answer, is_same
 
 SIX = ("pam-spent", "pam-merchants", "home-cold", "home-washes", "shop-arrived", "shop-growth")
 """Two tasks of each app, an easy one and one with large results: ``--tasks six``."""
@@ -50,7 +50,7 @@ FORMS: Mapping[str, str] = {
     "shop-torch": '["sku", price]',
     "shop-half-year": '{"country": "XX", "category": "name", "best": ["sku", "sku", "sku"]}',
 }
-"""The form of each answer. It is part of the question in all ways, so that an answer can be compared with the database."""
+"""The form of each answer, the same in all ways, so that an answer can be compared with the database."""
 
 READS = ("get_", "search_", "find_", "total_", "engaged_", "traffic_")
 """Tools of the recorded environment that change nothing begin so."""
@@ -65,16 +65,17 @@ class ModelTask:
     id: str
     place: str
     question: str
+    form: str
+    """How the answer is to be written; asked for after the work, because a small model that sees it earlier guesses at once."""
     truth: Any = None
     context: Mapping[str, Any] = field(default_factory=dict[str, Any])
     recorded: Sequence[Mapping[str, Any]] = ()
     """The calls that were recorded, for tasks without a database."""
 
-    def is_right(self, text: str, calls: Sequence[Mapping[str, Any]]) -> bool:
+    def is_right(self, answer: str | None, calls: Sequence[Mapping[str, Any]]) -> bool:
         """Returns whether the answer is the truth; for a recorded task, whether the right calls were made."""
         if self.recorded:
             return is_done(self.recorded, calls)
-        answer = find_answer(text)
         is_json, value = decode_answer(answer) if answer is not None else (False, None)
         return is_json and is_same(value, self.truth)
 
@@ -86,7 +87,8 @@ def list_example_tasks() -> list[ModelTask]:
         ModelTask(
             id=task.id,
             place=task.app,
-            question=f"{task.question}\nForm of the answer: {MARK} {FORMS[task.id]}",
+            question=task.question,
+            form=FORMS[task.id],
             truth=json.loads(json.dumps(task.expected(truths[task.app]))),
             context=task.context,
         )
@@ -102,7 +104,8 @@ def list_recorded_tasks(folder: Path, number: int, seed: int) -> list[ModelTask]
         ModelTask(
             id=row["id"],
             place=RECORDED,
-            question=f'{row["turns"][0]["user"]} {RECORDED_NOW}\nWhen all is done, write {MARK} "done"',
+            question=f"{row['turns'][0]['user']} {RECORDED_NOW}",
+            form='"done"',
             recorded=row["turns"][0]["calls"],
         )
         for row in drawn

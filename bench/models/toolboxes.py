@@ -24,6 +24,7 @@ ARMS: tuple[Arm, ...] = ("direct", "search", "code")
 SECONDS = 120.0
 SEARCH, EXECUTE = "search_tools", "execute_code"
 SERVER = Path(__file__).parents[1] / "recorded_server.py"
+LONGEST_QUERY = 300
 FOUND = 5
 """Tools whose definitions a search adds in the second way; the default of our own search."""
 
@@ -32,7 +33,13 @@ WORDS: Mapping[Arm, str] = {
     "search": "You answer questions about data that you can get only by calling tools. Call search_tools first: it finds them.",
     "code": "You answer questions about data that you can get only by calling tools, from Python programs run by execute_code.",
 }
-LAST = 'When a tool has given you the answer, write it in one line that begins with "ANSWER:", as JSON. Never guess.'
+Protocol = Literal["tools", "text"]
+"""``tools``: the API's own field for tools. ``text``: definitions and calls stand in the messages, for models without it."""
+HOW_TO_CALL = (
+    'To call a tool, write only a ```json block with {"name": "NAME", "arguments": {...}}. The next message has what it answers.'
+)
+HOW_TO_RUN = " To run a program with execute_code, write only a ```python block."
+LAST = "Call a tool first; never guess. When you know the answer, say it without calling a tool."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,10 +76,14 @@ class Toolbox:
         """Reads the calls that recorded servers answered since ``begin``."""
         return [json.loads(line) for line in self._calls.read_text().splitlines()] if self._calls.exists() else []
 
-    def write_system(self, arm: Arm) -> str:
+    def write_system(self, arm: Arm, protocol: Protocol) -> str:
         """Writes the system prompt of a way; that of code has the gateway's own instructions, as clients show them."""
         instructions = f"\n\n{self._gateway.instructions}" if arm == "code" and self._gateway.instructions else ""
-        return f"{WORDS[arm]} {LAST}{instructions}"
+        tools = ""
+        if protocol == "text":
+            listed = [write_definition(each) for each in self.open(arm, {}).list_definitions()]
+            tools = "\n\n".join(["", HOW_TO_CALL + (HOW_TO_RUN if arm == "code" else ""), "Tools:\n" + "\n".join(listed)])
+        return f"{WORDS[arm]} {LAST}{tools}{instructions}"
 
     def open(self, arm: Arm, context: Mapping[str, Any]) -> "Opened":
         """Returns the tools of one conversation."""
@@ -115,6 +126,13 @@ class Opened:
         """Lists the definitions that the next request carries."""
         return [self._box.define(name) for name in self._defined]
 
+    async def search_first(self, question: str) -> str:
+        """Makes the first search for the model, with the user's own words; returns what it answers."""
+        if self.arm == "direct":
+            return ""
+        said = await self.call(SEARCH, {"query": question[:LONGEST_QUERY]})
+        return f"\n\n{SEARCH} answered to this question:\n{said.text}"
+
     async def call(self, name: str, arguments: Mapping[str, Any]) -> Said:
         """Answers a call of the model."""
         if name not in self._defined:
@@ -133,8 +151,15 @@ class Opened:
             return Said(text="query is needed, a text", is_error=True)
         found = await self._box.search(query)
         self._defined += [name for name in found if name not in self._defined]
-        lines = [f"{name}: {self._box.define(name)['function']['description'].partition(chr(10))[0]}" for name in found]
+        lines = [write_definition(self._box.define(name)) for name in found]
         return Said(text="\n".join(["You can call these now:", *lines]) if found else "nothing fits", is_error=not found)
+
+
+def write_definition(defined: Mapping[str, Any]) -> str:
+    """Writes a definition as one line of text."""
+    function = defined["function"]
+    schema = json.dumps(function["parameters"], ensure_ascii=False, separators=(",", ":"))
+    return f"- {function['name']}: {' '.join(function['description'].split())} Arguments: {schema}"
 
 
 def _define(name: str, description: str | None, schema: Any) -> dict[str, Any]:

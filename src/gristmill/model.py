@@ -85,6 +85,8 @@ class Execution(Struct, frozen=True, kw_only=True):
     strategy: Strategy | None = None
     promised: bool = False
     """Whether its outcome is kept, so that it can be fetched later, also after a restart."""
+    conversation: str | None = None
+    """The conversation that it belongs to in the token accounts; without one, its session, or the execution alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,12 @@ import { formatCount } from "../text/format.ts";
 import { Empty } from "./empty.tsx";
 import { Loaded } from "./loading.tsx";
 
+/** Says what was saved in words; the number is the same in outcomes, statistics and metrics. */
+export const describeSaved = (tokens: number) =>
+  `${formatCount(Math.abs(tokens))} tokens ${tokens < 0 ? "more than" : "less than"} direct calls, each counted once`;
+
+const formatDollars = (dollars: number) => `$${dollars.toFixed(4)}`;
+
 const WAYS = [
   ["direct", "Direct calls", "every tool's definition in every request"],
   ["search", "Search, then call", "definitions of the tools that were used"],
@@ -23,8 +29,11 @@ export const TokensSection = ({ tokens }: { tokens: Tokens }) => (
     <h2 id="tokens">Tokens</h2>
     {tokens.executions ? (
       <>
+        <p>
+          <strong>{describeSaved(tokens.tokens_saved)}</strong>
+        </p>
         <p class="summary">{tokens.summary}</p>
-        <Ways ways={tokens.savings.ways} />
+        <Ways ways={tokens.savings.ways} costs={tokens.costs} />
         <p class="quiet small">{tokens.method}</p>
         <Advice advice={tokens.advice} />
       </>
@@ -37,7 +46,7 @@ export const TokensSection = ({ tokens }: { tokens: Tokens }) => (
 );
 
 /** Shows both counts: a loop sends its context again with every request; with a perfect cache it pays for each token once. */
-function Ways({ ways }: { ways: Tokens["savings"]["ways"] }) {
+function Ways({ ways, costs }: { ways: Tokens["savings"]["ways"]; costs: Tokens["costs"] }) {
   const most = Math.max(...WAYS.map(([name]) => ways[name].resent), 1);
   return (
     <table class="ways">
@@ -53,6 +62,12 @@ function Ways({ ways }: { ways: Tokens["savings"]["ways"] }) {
           </th>
           <th scope="col" class="right">
             Each once
+          </th>
+          <th scope="col" class="right">
+            Cost
+          </th>
+          <th scope="col" class="right">
+            With caching
           </th>
         </tr>
       </thead>
@@ -70,6 +85,8 @@ function Ways({ ways }: { ways: Tokens["savings"]["ways"] }) {
             </td>
             <td class="right">{formatCount(ways[name].resent)}</td>
             <td class="right quiet">{formatCount(ways[name].once)}</td>
+            <td class="right">{formatDollars(costs.plain[name])}</td>
+            <td class="right quiet">{formatDollars(costs.cached[name])}</td>
           </tr>
         ))}
       </tbody>

@@ -17,7 +17,7 @@ const DEFAULTS = { query: "", detail: "with_description", limit: "5" };
 
 /** Loads the answer. The address may hold any text: the service refuses a level or a limit that it does not know. */
 const loadAnswer = ({ query, detail, limit }: typeof DEFAULTS, signal: AbortSignal) =>
-  get("/tools/search", { query, detail_level: detail as Level, limit: Number(limit) }, signal);
+  get("/tools/search", { query, detail_level: detail as Level, limit: Number(limit), for_person: true }, signal);
 
 export function ToolSearch() {
   const [filters, change] = useFilters(DEFAULTS);

@@ -37,7 +37,7 @@ METRICS = (
     Metric(
         name="code_execution_token_savings",
         shape="gauge",
-        meaning="Tokens saved against direct tool calls since the start; it falls when code cost more.",
+        meaning="Tokens saved against direct tool calls since the start, as in `/stats`; it falls when code cost more.",
     ),
     Metric(name="tool_calls_total", shape="counter", labels=("server", "outcome"), meaning="Tool calls by how they ended."),
     Metric(
@@ -73,8 +73,11 @@ class NoMetrics:
     content_type = CONTENT_TYPE
     """The media type of what ``render`` returns."""
 
-    def count_execution(self, status: str, *, seconds: float, memory_mb: float, tokens_saved: int | None = None) -> None:
+    def count_execution(self, status: str, *, seconds: float, memory_mb: float) -> None:
         """Counts an execution that ended."""
+
+    def count_saved_tokens(self, tokens: int) -> None:
+        """Counts what an execution or a search saved in tokens, negative if it cost more."""
 
     def count_call(self, server: str, outcome: str, *, seconds: float) -> None:
         """Counts a tool call that ended."""

@@ -46,13 +46,16 @@ class Metrics(NoMetrics):
         for result in ("hit", "miss"):
             self._metrics["cache_requests_total"].labels(result)
 
-    def count_execution(self, status: str, *, seconds: float, memory_mb: float, tokens_saved: int | None = None) -> None:
+    def count_execution(self, status: str, *, seconds: float, memory_mb: float) -> None:
         """Counts an execution that ended."""
         self._metrics["code_executions_total"].labels(status).inc()
         self._metrics["code_execution_duration_seconds"].observe(seconds)
         self._metrics["code_execution_memory_mb"].observe(memory_mb)
         self._metrics["code_execution_memory_bytes"].observe(memory_mb * 1_000_000)
-        self._metrics["code_execution_token_savings"].inc(tokens_saved or 0)
+
+    def count_saved_tokens(self, tokens: int) -> None:
+        """Counts what an execution or a search saved in tokens, negative if it cost more."""
+        self._metrics["code_execution_token_savings"].inc(tokens)
 
     def count_call(self, server: str, outcome: str, *, seconds: float) -> None:
         """Counts a tool call that ended. Code may name any server, so all servers that do not exist share one label."""

@@ -46,6 +46,7 @@ class RunRequest(Struct, frozen=True, kw_only=True):
     key: str | None = None
     fingerprint: str | None = None
     via: str | None = None
+    conversation: str | None = None
     hold: AbstractContextManager[object] = field(default_factory=nullcontext)
     """Counts the memory that the request takes while the run lasts."""
 
@@ -89,7 +90,7 @@ async def _execute_request(runs: ServedRuns, run: ActiveRun, request: RunRequest
     return await runs.runtime.execute(
         request.code, session=request.session, limits=request.limits, context=request.context, resume=request.resume,
         budget=request.budget, strategy=request.strategy, identity=run.identity, emit=run.record_event, execution_id=run.id,
-        promised=run.is_promised,
+        promised=run.is_promised, conversation=request.conversation,
     )  # fmt: skip
 
 

@@ -16,12 +16,10 @@ class TenantCounts:
     statuses: Counter[str] = field(default_factory=Counter[str])
     tools: Counter[str] = field(default_factory=Counter[str])
     milliseconds: float = 0.0
-    tokens_saved: int = 0
 
     def add(self, outcome: Outcome) -> None:
         """Counts one outcome."""
         self.statuses[outcome.status] += 1
         self.milliseconds += outcome.execution_time_ms
-        self.tokens_saved += outcome.tokens_saved or 0
         if len(self.tools) < MOST_TOOLS:
             self.tools.update(outcome.tools_called)

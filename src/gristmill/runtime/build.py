@@ -124,8 +124,6 @@ def _build_rooms(
         store=durable.store, journal=durable.journal, approvals=durable.approvals, redactors=durable.redactors, policy=policy,
         sessions=stores.sessions, contexts=config.serve.contexts,
     )  # fmt: skip
-    accounts = TokenAccounts(durable.spent, lambda: library.catalog, SURFACE_TOKENS)
-    searches = SearchRecorder(audit=durable.audit, accounts=accounts, redactors=durable.redactors, clock=time.time)
     sizes = {"warm": config.sandbox.warm, "concurrency": config.sandbox.concurrency}
     servers = (*(upstream.name for upstream in upstreams), RESERVED)
     metrics = NoMetrics()
@@ -133,6 +131,8 @@ def _build_rooms(
         from gristmill.ledger.prometheus_metrics import Metrics  # a single run counts nothing
 
         metrics = Metrics(pool.states, sizes, servers, stores.clock_guard.may_expire)
+    accounts = TokenAccounts(durable.spent, lambda: library.catalog, SURFACE_TOKENS, metrics.count_saved_tokens)
+    searches = SearchRecorder(audit=durable.audit, accounts=accounts, redactors=durable.redactors, clock=time.time)
     durable.decision_listeners.listeners.append(lambda approval: metrics.count_approval(approval.standing))
     broker = Broker(
         upstreams=upstreams, library=library, session=session,

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import uuid
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -159,6 +160,7 @@ class Runtime:
         execution_id: str | None = None,
         ask: Ask | None = None,
         promised: bool = False,
+        conversation: str | None = None,
     ) -> Outcome:
         """Executes ``code`` and returns an outcome, whether the code succeeds or fails.
 
@@ -168,7 +170,7 @@ class Runtime:
         shown the plan when calls need approval; without it the outcome is ``awaiting_approval`` and carries the plan. ``emit``
         receives output and calls as they happen. ``ask`` answers the questions of servers about this execution's calls; the
         runtime must have been opened with one, too. The outcome of a ``promised`` execution is stored: see ``accept_execution``
-        and ``outcome``.
+        and ``outcome``. ``conversation`` names the loop of a model that the token accounts add up; without it a session is one.
 
         Raises:
             SandboxError: the sandbox, not the code, failed.
@@ -179,7 +181,9 @@ class Runtime:
             StoreUnavailable: the store cannot be written.
         """
         check_given_values("context", context)
-        check_options(code=code, session=session, resume=resume, strategy=strategy, execution_id=execution_id)
+        check_options(
+            code=code, session=session, resume=resume, strategy=strategy, execution_id=execution_id, conversation=conversation
+        )
         execution = Execution(
             id=execution_id or uuid.uuid4().hex,
             code=code or "",
@@ -191,6 +195,7 @@ class Runtime:
             budget=choose_budget(budget),
             strategy=strategy,
             promised=promised,
+            conversation=conversation,
         )
         with self._rooms.callers.attach_caller(execution.id, emit, ask):
             return await self._execute(execution, emit, approve)
@@ -210,6 +215,7 @@ class Runtime:
         emit: Emit = ignore_event,
         execution_id: str | None = None,
         ask: Ask | None = None,
+        conversation: str | None = None,
     ) -> Outcome:
         """Calls one tool (``server.tool``) without a sandbox, through the same rules, masks, journal and records as from code.
 
@@ -219,7 +225,7 @@ class Runtime:
             StoreUnavailable: the store cannot be written.
         """
         check_given_values("arguments", arguments)
-        check_options(tool=tool, session=session, execution_id=execution_id)
+        check_options(tool=tool, session=session, execution_id=execution_id, conversation=conversation)
         direct = DirectCall(tool=tool, arguments=dict(arguments or {}))
         execution = Execution(
             id=execution_id or uuid.uuid4().hex,
@@ -228,6 +234,7 @@ class Runtime:
             limits=self._cap_limits(limits),
             identity=choose_identity(identity, caller=caller, tenant=tenant),
             budget=choose_budget(budget),
+            conversation=conversation,
         )
         with self._rooms.callers.attach_caller(execution.id, emit, ask):
             return await self._execute(execution, emit, approve, direct)
@@ -285,7 +292,15 @@ class Runtime:
     ) -> Outcome | None:
         """Returns the outcome of an execution that was promised to that caller, as long as it is kept."""
         owner = choose_identity(identity, caller=caller, tenant=tenant)
-        return await self._rooms.recorder.outcomes.find(execution, identity=owner)
+        found = await self._rooms.recorder.outcomes.find(execution, identity=owner)
+        return None if found is None else await self.fill_tokens_saved(found, tenant=owner.tenant)
+
+    async def fill_tokens_saved(self, outcome: Outcome, *, tenant: str = LOCAL) -> Outcome:
+        """Returns ``outcome`` with its ``tokens_saved``, if that was counted after it had gone back; waits for nothing."""
+        if outcome.tokens_saved is not None:
+            return outcome
+        await self._rooms.intake.store.flush()
+        return dataclasses.replace(outcome, tokens_saved=await self._rooms.spent.read_saved(outcome.id, tenant=tenant))
 
     @property
     def approvals(self) -> Approvals:
@@ -308,9 +323,11 @@ class Runtime:
         return self._rooms.recorder.metrics
 
     async def stats(
-        self, *, session: str | None = None, tenant: str = LOCAL, since: float = 0.0, execution: str | None = None
-    ) -> Stats:
-        """Returns what was spent in tokens, what that saved, and advice based on it; or the account of one ``execution``.
+        self, *, session: str | None = None, tenant: str = LOCAL, since: float = 0.0, execution: str | None = None,
+        conversation: str | None = None,
+    ) -> Stats:  # fmt: skip
+        """Returns what was spent in tokens, what that saved, and advice based on it: of a tenant, or of one ``session``,
+        ``conversation`` or ``execution`` of it.
 
         Raises:
             NotFound: no record of the execution is kept.
@@ -319,7 +336,10 @@ class Runtime:
         await self._rooms.intake.store.flush()
         from gristmill.runtime.recording.read_stats import read_stats  # loaded by `open` already
 
-        return await read_stats(self._rooms.spent, tenant=tenant, session=session, since=since, execution=execution)
+        return await read_stats(
+            self._rooms.spent, tenant=tenant, session=session, since=since, execution=execution, conversation=conversation,
+            price=self.config.records.token_price,
+        )  # fmt: skip
 
     @property
     def session_stores(self) -> SessionStores:
@@ -343,6 +363,8 @@ class Runtime:
         identity: Identity | None = None,
         caller: str | None = None,
         tenant: str | None = None,
+        conversation: str | None = None,
+        for_person: bool = False,
     ) -> SearchAnswer:
         """Returns the best tools for ``query``, as values and as text of at most ``budget_tokens``.
 
@@ -350,6 +372,7 @@ class Runtime:
 
         ``session`` and ``identity`` (or ``caller`` and ``tenant``) say who asks: the skills that they can see are found
         too, and tools that the session calls next rank higher for similar questions, if the configuration allows learning.
+        What is searched ``for_person`` and not for a model is no part of the token accounts.
 
         Raises:
             NotFound: there is no such server; the error carries near names.
@@ -360,7 +383,9 @@ class Runtime:
             query, detail_level=detail_level, limit=limit, server=server, budget_tokens=budget_tokens,
             skills=await self._find_skills(session, who), who=OUTSIDE if session is None else f"session {session}",
         )  # fmt: skip
-        await self._rooms.search_recorder.record_search(found, session=session, identity=who)
+        await self._rooms.search_recorder.record_search(
+            found, session=session, identity=who, conversation=conversation, for_person=for_person
+        )
         return found
 
     async def _find_skills(self, session: str | None, identity: Identity) -> tuple[Tool, ...]:

@@ -18,8 +18,10 @@ KNOWN_LINT = {"code_execution_memory_mb"}
 
 def used() -> Metrics:
     metrics = Metrics(pool=lambda: {"warm": 3, "leased": 1}, sizes={"concurrency": 32}, servers=["crm"])
-    metrics.count_execution("ok", seconds=0.2, memory_mb=20.0, tokens_saved=500)
-    metrics.count_execution("failed", seconds=0.1, memory_mb=10.0, tokens_saved=-200)
+    metrics.count_execution("ok", seconds=0.2, memory_mb=20.0)
+    metrics.count_saved_tokens(500)
+    metrics.count_execution("failed", seconds=0.1, memory_mb=10.0)
+    metrics.count_saved_tokens(-200)
     metrics.count_call("crm", "ok", seconds=0.01)
     metrics.count_approval("approved")
     metrics.count_masked("email", 3)

@@ -1,6 +1,7 @@
 """From a request to a run: nobody waits for ever, nothing is done twice for one key, and nothing is kept that must go."""
 
 import asyncio
+import dataclasses
 import gc
 import weakref
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -48,6 +49,11 @@ async def executed(runs: ServedRuns, code: str = "1") -> Outcome:
     """What comes of one request with the key."""
     async with asyncio.timeout(5):
         return await wait_for_outcome(runs, (await begin_execution(runs, request(code=code, key=KEY)))[0])
+
+
+def forget_tokens(outcome: Outcome | None) -> Outcome | None:
+    """The outcome without what is counted after it went back, and then filled in."""
+    return outcome and dataclasses.replace(outcome, tokens_saved=None)
 
 
 def request(**asked: Any) -> RunRequest:
@@ -144,7 +150,7 @@ async def test_a_key_that_was_told_that_the_store_is_away_gets_the_outcome_once_
         await asyncio.wait_for(asyncio.shield(again.acknowledged), 5)
         outcome = await asyncio.wait_for(wait_for_outcome(runs, again), 5)
         assert (found, outcome.status, outcome.id) == (True, "ok", run.id)
-        assert await runs.runtime.outcome(run.id, identity=ANN) == outcome
+        assert forget_tokens(await runs.runtime.outcome(run.id, identity=ANN)) == forget_tokens(outcome)
 
 
 def _fail_from_second_call(work: Callable[[], Awaitable[None]]) -> Callable[[], Awaitable[None]]:
@@ -164,7 +170,8 @@ async def test_a_key_gets_the_kept_outcome_from_another_process_and_another_requ
         first = await executed(one)
     async with opened(tmp_path) as other:
         run, found = await begin_execution(other, request(code="1", key=KEY))
-        assert (await wait_for_outcome(other, run), found, run.is_replayed) == (first, False, True)
+        kept = forget_tokens(await wait_for_outcome(other, run))
+        assert (kept, found, run.is_replayed) == (forget_tokens(first), False, True)
         assert not other.counts  # it was counted when it ran
     async with opened(tmp_path) as third:
         with pytest.raises(Conflict, match="another request"):
@@ -189,7 +196,7 @@ async def test_a_key_whose_execution_runs_in_another_process_is_told_so(tmp_path
         release.set()
         outcome = await wait_for_outcome(runs, run)
         again, _ = await begin_execution(other, request(code="1", background=True, key=KEY))
-        assert await wait_for_outcome(other, again) == outcome
+        assert forget_tokens(await wait_for_outcome(other, again)) == forget_tokens(outcome)
 
 
 @pytest.mark.requirement("T171")

@@ -16,6 +16,8 @@ class RecordsConfig(Section):
     """Size of the journal in MB; above that, the tenant with most loses the runs that changed longest ago first."""
     outcomes_mb: int = Field(default=512, ge=1, le=1_048_576)
     """Megabytes of kept outcomes of one tenant; the oldest make room for new ones."""
+    token_price: float = Field(default=3.0, ge=0, le=1_000_000)
+    """Dollars for a million input tokens, for what `gristmill stats` and `/stats` say in money."""
     metrics: bool = True
     """Whether metrics are counted and served."""
     traces: bool = False

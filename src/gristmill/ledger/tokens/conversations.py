@@ -17,20 +17,22 @@ class _Conversation(Struct):
 
 
 def split_conversations(work: CountedWork) -> list[CountedWork]:
-    """Splits ``work``: a session is one conversation; an execution without one is its own, with the searches made to write it."""
+    """Splits ``work`` by the names of its conversations; a search without one goes with the execution that it was made for."""
     found: dict[str, _Conversation] = {}
 
     def get_conversation(name: str) -> _Conversation:
         return found.setdefault(name, _Conversation())
 
+    names = {execution.execution: execution.conversation for execution in work.executions}
     for execution in work.executions:
-        get_conversation(_name_conversation(execution)).executions.append(execution)
+        get_conversation(execution.conversation).executions.append(execution)
     for call in work.calls:
-        get_conversation(_name_conversation(call)).calls.append(call)
+        if call.execution in names:
+            get_conversation(names[call.execution]).calls.append(call)
     placers = {caller: _SearchPlacer(made) for caller, made in _group_by_caller(work).items()}
     for search in work.searches:
         place = placers.get(search.caller)
-        name = f"session {search.session}" if search.session else place(search) if place else f"caller {search.caller}"
+        name = search.conversation or (place(search) if place else f"caller {search.caller}")
         get_conversation(name).searches.append(search)
     return [replace(work, executions=one.executions, calls=one.calls, searches=one.searches) for one in found.values()]
 
@@ -43,11 +45,7 @@ class _SearchPlacer:
         self._ends = [_compute_end(execution) for execution in self._made]
 
     def __call__(self, search: SpentSearch) -> str:
-        return _name_conversation(self._made[min(bisect_left(self._ends, search.at), len(self._made) - 1)])
-
-
-def _name_conversation(record: SpentExecution | SpentCall) -> str:
-    return f"session {record.session}" if record.session else f"execution {record.execution}"
+        return self._made[min(bisect_left(self._ends, search.at), len(self._made) - 1)].conversation
 
 
 def _compute_end(execution: SpentExecution) -> float:

@@ -9,6 +9,9 @@ get it). The number of requests is R = steps + 1, because the last request reads
 ``once`` counts a token when it first enters the context: the least that a loop with perfect caching pays. ``resent`` is the input
 of a real loop, in which every request carries everything before it, one call per request. The user's words and the model's own
 are the same in all ways and are left out.
+
+The tokens saved are ``once`` of direct calls minus ``once`` of code. That number is the same wherever it is shown, because every
+execution and every search has a part of it (``compute_saved``, ``compute_search_saved``), and everything else is a sum of these.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +21,7 @@ from msgspec import Struct
 from gristmill.ledger.tokens.spent_records import SpentCall, SpentExecution, SpentSearch
 
 SURFACE_TOKENS = 400
-"""Tokens that our own tools cost in every request, where the exact number is not given."""
+"""Tokens that our own tools cost in every request."""
 
 
 class WayCost(Struct, frozen=True, kw_only=True):
@@ -60,13 +63,12 @@ class Savings(Struct, frozen=True, kw_only=True):
 
 
 class CountedWork(Struct, frozen=True, kw_only=True):
-    """The work that was done, and its tools. ``definitions`` holds the tokens of every tool of every server, by key."""
+    """The work that was done, and its tools. ``definitions`` holds the tokens of every tool of every server now, by key."""
 
     definitions: Mapping[str, int]
     executions: Sequence[SpentExecution] = ()
     calls: Sequence[SpentCall] = ()
     searches: Sequence[SpentSearch] = ()
-    surface_tokens: int = SURFACE_TOKENS
     search_surface_tokens: int = 0
     """Tokens of a search client's own tool definitions; 0 by default, which favors that client."""
 
@@ -79,16 +81,22 @@ def compute_way_cost(base: int, steps: Sequence[int]) -> WayCost:
 
 
 def compute_way_costs(work: CountedWork) -> WayCosts:
-    """Computes the three ways of ``work``. A tool that is no longer defined costs no definition, so no way seems too dear."""
-    calls = [call.argument_tokens + call.result_tokens for call in work.calls]
-    used = sum(work.definitions.get(tool, 0) for tool in {call.tool for call in work.calls})
+    """Computes the three ways of ``work``, one conversation.
+
+    Only calls of executions that succeeded count for the other ways: they would have been made there too. A tool that is no
+    longer defined costs no definition, so no way seems too dear.
+    """
+    worth = {execution.execution for execution in work.executions if execution.is_worth}
+    made = [call for call in work.calls if call.execution in worth]
+    calls = [_measure_call(call) for call in made]
+    used = sum(work.definitions.get(tool, 0) for tool in {call.tool for call in made})
     searches = [search.query_tokens + search.answer_tokens for search in work.searches]
     ours = [search.query_tokens + search.answer_tokens for search in work.searches if not search.in_code]
     executions = [execution.code_tokens + execution.returned_tokens for execution in work.executions]
     return WayCosts(
-        direct=compute_way_cost(sum(work.definitions.values()), calls),
+        direct=compute_way_cost(sum(execution.definition_tokens for execution in work.executions), calls),
         search=_compute_search_cost(work.search_surface_tokens, used, searches, calls),
-        code=compute_way_cost(work.surface_tokens, ours + executions),
+        code=compute_way_cost(sum(execution.surface_tokens for execution in work.executions), ours + executions),
     )
 
 
@@ -102,10 +110,19 @@ def compute_savings(*works: CountedWork) -> Savings:
     )
 
 
-def compute_saved_once(execution: SpentExecution, calls: Sequence[SpentCall], *, definitions: int, surface: int) -> int:
-    """Computes the saving of one execution against direct calls, counted once, and nothing else: every outcome reports it."""
-    direct = definitions + sum(call.argument_tokens + call.result_tokens for call in calls)
-    return direct - (surface + execution.code_tokens + execution.returned_tokens)
+def compute_saved(execution: SpentExecution, calls: Sequence[SpentCall]) -> int:
+    """Computes what one execution saved against direct calls, each token counted once; never above 0 if it did not succeed."""
+    direct = execution.definition_tokens + sum(map(_measure_call, calls)) if execution.is_worth else 0
+    return direct - (execution.surface_tokens + execution.code_tokens + execution.returned_tokens)
+
+
+def compute_search_saved(search: SpentSearch) -> int:
+    """Computes what one search saved against direct calls: nothing, it cost the model its question and its answer."""
+    return 0 if search.in_code else -(search.query_tokens + search.answer_tokens)
+
+
+def _measure_call(call: SpentCall) -> int:
+    return call.argument_tokens + call.result_tokens
 
 
 def explain_savings(found: Savings) -> str:

@@ -4,7 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from gristmill.errors import NotFound
-from gristmill.ledger.tokens.spent_records import SpentCall, SpentExecution, SpentSearch
+from gristmill.ledger.tokens.claimed_conversations import MOST_CONVERSATIONS, StoredClaim
+from gristmill.ledger.tokens.savings import compute_saved
+from gristmill.ledger.tokens.spent_records import ALONE, SpentCall, SpentExecution, SpentSearch, name_conversation
 from gristmill.ledger.tokens.token_advice import UsageHistory
 from gristmill.store.base import Statement, Store
 
@@ -37,19 +39,41 @@ class SpentTokens:
         rows += [("INSERT INTO spent_definitions (tool, tokens) VALUES (?, ?)", (tool, count)) for tool, count in tokens.items()]
         self._store.write_soon(*rows)
 
-    async def read_history(self, *, tenant: str, session: str | None = None, since: float = 0.0) -> UsageHistory:
-        """Reads everything of a tenant, or of one of its sessions, since ``since``; the oldest first."""
+    async def read_history(
+        self, *, tenant: str, session: str | None = None, conversation: str | None = None, since: float = 0.0
+    ) -> UsageHistory:
+        """Reads everything of a tenant, or of one of its sessions or conversations, since ``since``; the oldest first."""
         values: list[Any] = [tenant, since]
-        where = "tenant = ? AND at >= ?"
+        where = of_calls = "tenant = ? AND at >= ?"
         if session is not None:
-            where, values = f"{where} AND session = ?", [*values, session]
+            where, of_calls, values = f"{where} AND session = ?", f"{where} AND session = ?", [*values, session]
+        elif conversation is not None:
+            named = name_conversation(conversation=conversation, session=None)
+            of_calls = " AND ".join([where, "execution IN (SELECT execution FROM spent_executions WHERE conversation = ?)"])
+            where, values = f"{where} AND conversation = ?", [*values, named]
         executions = await self._read_rows("spent_executions", _EXECUTION_COLUMNS, where, values)
-        calls = await self._read_rows("spent_calls", _CALL_COLUMNS, where, values)
+        calls = await self._read_rows("spent_calls", _CALL_COLUMNS, of_calls, values)
         searches = await self._read_rows("spent_searches", _SEARCH_COLUMNS, where, values)
         return await self._build_history(executions, calls, searches)
 
+    async def read_claims(self) -> list[StoredClaim]:
+        """Reads which conversations of several executions there are, those longest unused first."""
+        sql = """SELECT tenant, conversation, MAX(definition_tokens) FROM spent_executions WHERE conversation NOT LIKE ?
+                 GROUP BY tenant, conversation ORDER BY MAX(at) DESC LIMIT ?"""
+        rows = cast("list[tuple[str, str, int]]", await self._store.read(sql, f"{ALONE}%", MOST_CONVERSATIONS))
+        return [StoredClaim(tenant=tenant, conversation=name, has_definitions=most > 0) for tenant, name, most in reversed(rows)]
+
+    async def read_saved(self, execution: str, *, tenant: str) -> int | None:
+        """Reads what one execution saved, or None if it is not in the accounts."""
+        one = [tenant, execution]
+        executions = await self._read_rows("spent_executions", _EXECUTION_COLUMNS, "tenant = ? AND execution = ?", one)
+        if not executions:
+            return None
+        calls = await self._read_rows("spent_calls", _CALL_COLUMNS, "tenant = ? AND execution = ?", one)
+        return compute_saved(SpentExecution(**executions[0]), [_parse_call(row) for row in calls])
+
     async def read_execution(self, execution: str, *, tenant: str) -> UsageHistory:
-        """Reads one execution, its calls, and the searches that its caller made for it: those since the execution before.
+        """Reads one execution and its calls.
 
         Raises:
             NotFound: the execution is not in the accounts.
@@ -58,15 +82,8 @@ class SpentTokens:
         executions = await self._read_rows("spent_executions", _EXECUTION_COLUMNS, "tenant = ? AND execution = ?", one)
         if not executions:
             raise NotFound(f"no execution {execution[:80]!r} is in the token accounts")
-        caller, at = executions[0]["caller"], executions[0]["at"]
-        earlier = "SELECT MAX(at) FROM spent_executions WHERE tenant = ? AND caller = ? AND at < ?"
-        before = (await self._store.read(earlier, tenant, caller, at))[0][0] or 0.0
-        ended = at + executions[0]["ms"] / 1000
         calls = await self._read_rows("spent_calls", _CALL_COLUMNS, "tenant = ? AND execution = ?", one)
-        between = "tenant = ? AND caller = ? AND at > ? AND at <= ?"
-        return await self._build_history(
-            executions, calls, await self._read_rows("spent_searches", _SEARCH_COLUMNS, between, [tenant, caller, before, ended])
-        )
+        return await self._build_history(executions, calls, [])
 
     async def _build_history(
         self, executions: list[dict[str, Any]], calls: list[dict[str, Any]], searches: list[dict[str, Any]]
@@ -74,7 +91,7 @@ class SpentTokens:
         definitions = await self._store.read("SELECT tool, tokens FROM spent_definitions")
         return UsageHistory(
             executions=[SpentExecution(**row) for row in executions],
-            calls=[SpentCall(server=row["tool"].partition(".")[0], **row) for row in calls],
+            calls=[_parse_call(row) for row in calls],
             searches=[_parse_search(row) for row in searches],
             definitions=dict(cast("list[tuple[str, int]]", definitions)),
         )
@@ -86,13 +103,14 @@ class SpentTokens:
 
 
 _EXECUTION_COLUMNS = (
-    "execution", "session", "caller", "at", "ms", "status", "code_tokens", "code_bytes", "returned_tokens", "returned_bytes"
+    "execution", "conversation", "session", "caller", "at", "ms", "status", "code_tokens", "code_bytes", "returned_tokens",
+    "returned_bytes", "definition_tokens", "surface_tokens",
 )  # fmt: skip
 _CALL_COLUMNS = (
     "execution", "position", "session", "caller", "tool", "at", "ms", "status", "argument_tokens", "argument_bytes",
     "result_tokens", "result_bytes",
 )  # fmt: skip
-_SEARCH_COLUMNS = ("at", "session", "caller", "query", "found", "query_tokens", "answer_tokens", "in_code")
+_SEARCH_COLUMNS = ("at", "conversation", "session", "caller", "query", "found", "query_tokens", "answer_tokens", "in_code")
 
 
 def build_forget_statements(before: float) -> tuple[Statement, ...]:
@@ -121,6 +139,10 @@ def _insert_search(tenant: str, record: SpentSearch) -> Statement:
     sql, values = _build_insert("spent_searches", _SEARCH_COLUMNS, tenant, record)
     place = 1 + _SEARCH_COLUMNS.index("found")
     return sql, (*values[:place], " ".join(record.found), *values[place + 1 : -1], int(record.in_code))
+
+
+def _parse_call(row: dict[str, Any]) -> SpentCall:
+    return SpentCall(server=row["tool"].partition(".")[0], **row)
 
 
 def _parse_search(row: dict[str, Any]) -> SpentSearch:

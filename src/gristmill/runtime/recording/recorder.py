@@ -19,7 +19,7 @@ from gristmill.ledger.audit.audit_entries import BEGUN, INTERRUPTED, AuditRecord
 from gristmill.ledger.kept_outcomes import KeptOutcomes
 from gristmill.ledger.metrics import NoMetrics
 from gristmill.ledger.record_text import hash_text
-from gristmill.ledger.tokens.spent_records import SpentCall, SpentExecution
+from gristmill.ledger.tokens.spent_records import SpentCall, SpentExecution, name_conversation
 from gristmill.ledger.trace import NoTraces, ReportEnding
 from gristmill.model import ABANDONED, Execution, Handler, Json, Outcome, ToolCall, ToolResult
 from gristmill.runtime.calls.answer_discovery import RESERVED_SERVER as RESERVED
@@ -117,7 +117,6 @@ class ExecutionRecorder(Struct):
             outcome.status,
             seconds=outcome.execution_time_ms / 1000,
             memory_mb=outcome.memory_mb,
-            tokens_saved=outcome.tokens_saved,
         )
         self._count_masks(run)
         if self._report_ending is not None:
@@ -212,6 +211,9 @@ class ExecutionRecorder(Struct):
         returned = render_returned(outcome)
         record = SpentExecution(
             execution=execution.id,
+            conversation=name_conversation(
+                conversation=execution.conversation, session=execution.session, execution=execution.id
+            ),
             session=execution.session,
             caller=execution.identity.caller,
             at=self.began,

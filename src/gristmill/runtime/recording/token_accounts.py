@@ -9,8 +9,9 @@ from msgspec.structs import replace
 
 from gristmill.catalog.catalog import Catalog, render_for_model
 from gristmill.errors import StoreUnavailable
+from gristmill.ledger.tokens.claimed_conversations import ClaimedConversations
 from gristmill.ledger.tokens.count_tokens import count_tokens
-from gristmill.ledger.tokens.savings import compute_saved_once
+from gristmill.ledger.tokens.savings import compute_saved, compute_search_saved
 from gristmill.ledger.tokens.spent_records import SpentCall, SpentExecution, SpentSearch
 from gristmill.ledger.tokens.spent_tokens import SpentTokens
 from gristmill.model import Outcome
@@ -66,10 +67,17 @@ UncountedWork = UncountedExecution | UncountedSearch
 
 
 class TokenAccounts:
-    """Counts tokens in a thread, one execution after another, and stores the numbers."""
+    """Counts tokens in a thread, one execution after another, and stores the numbers.
 
-    def __init__(self, spent: SpentTokens, catalog: Callable[[], Catalog], surface_tokens: int) -> None:
-        self._spent, self._catalog, self._surface = spent, catalog, surface_tokens
+    ``add_saved`` is told what each execution and each search saved, as soon as it is counted: the metric is the sum of these.
+    """
+
+    def __init__(
+        self, spent: SpentTokens, catalog: Callable[[], Catalog], surface_tokens: int, add_saved: Callable[[int], None]
+    ) -> None:
+        self._spent, self._catalog, self._surface, self._add_saved = spent, catalog, surface_tokens, add_saved
+        self._claims: ClaimedConversations | None = None
+        """None until it is read, before anything is counted."""
         self._definitions: tuple[str, int] = ("", 0)
         """A version of the catalogue, and the tokens of all its definitions."""
         self._queue: asyncio.Queue[UncountedWork] = asyncio.Queue(MOST_WAITING)
@@ -79,8 +87,9 @@ class TokenAccounts:
 
     def count_execution(self, made: UncountedExecution) -> int | None:
         """Counts ``made``: at once where that is cheap, and then returns what it saved; otherwise soon, and returns None."""
-        if self._count is not None and made.size <= AT_ONCE_CHARACTERS and self._definitions[0] == self._catalog().version:
-            return self._store_execution(made, self._count)
+        ready = self._count is not None and self._definitions[0] == self._catalog().version
+        if ready and self._count is not None and self._claims is not None and made.size <= AT_ONCE_CHARACTERS:
+            return self._store_execution(made, self._count, self._claims)
         self._enqueue(made)
         return None
 
@@ -93,7 +102,8 @@ class TokenAccounts:
             self._enqueue(made)
 
     def _enqueue(self, made: UncountedWork) -> None:
-        if self._queue.full() or self._waiting_size + made.size > WAITING_BYTES:
+        # One work of any size is taken if nothing else waits: the largest results are those that matter most.
+        if self._queue.full() or (self._waiting_size and self._waiting_size + made.size > WAITING_BYTES):
             what = f"execution {made.record.execution}" if isinstance(made, UncountedExecution) else "a search"
             log.warning("%s is left out of the token accounts: too much waits to be counted", what)
             return
@@ -111,13 +121,14 @@ class TokenAccounts:
         while not self._queue.empty():
             made = self._queue.get_nowait()
             try:
-                await asyncio.to_thread(self._count_all, made)
+                self._claims = self._claims or ClaimedConversations(await self._spent.read_claims())
+                await asyncio.to_thread(self._count_all, made, self._claims)
             except StoreUnavailable as error:
                 log.warning("the token accounts lack an entry: %s", error)
             finally:
                 self._waiting_size -= made.size
 
-    def _count_all(self, made: UncountedWork) -> None:
+    def _count_all(self, made: UncountedWork, claims: ClaimedConversations) -> None:
         self._count = self._count or load_token_counter()
         if self._count is None:
             return  # there is no tokenizer for this Python: nothing is estimated
@@ -125,7 +136,7 @@ class TokenAccounts:
         if isinstance(made, UncountedSearch):
             self._store_search(made, self._count)
         else:
-            self._store_execution(made, self._count)
+            self._store_execution(made, self._count, claims)
 
     def _count_definitions(self, count: Count) -> None:
         catalog = self._catalog()
@@ -137,9 +148,11 @@ class TokenAccounts:
 
     def _store_search(self, made: UncountedSearch, count: Count) -> None:
         tokens = {"query_tokens": count(made.record.query), "answer_tokens": count(made.answer)}
-        self._spent.store_spent(tenant=made.tenant, search=replace(made.record, **tokens))
+        search = replace(made.record, **tokens)
+        self._spent.store_spent(tenant=made.tenant, search=search)
+        self._add_saved(compute_search_saved(search))
 
-    def _store_execution(self, made: UncountedExecution, count: Count) -> int:
+    def _store_execution(self, made: UncountedExecution, count: Count, claims: ClaimedConversations) -> int:
         execution = replace(
             made.record,
             code_tokens=count_tokens(made.code, count),
@@ -153,8 +166,13 @@ class TokenAccounts:
             )
             for call in made.calls
         ]
+        execution = claims.claim(
+            made.tenant, execution, has_calls=bool(calls), definitions=self._definitions[1], surface=self._surface
+        )
         self._spent.store_spent(tenant=made.tenant, execution=execution, calls=calls)
-        return compute_saved_once(execution, calls, definitions=self._definitions[1], surface=self._surface)
+        saved = compute_saved(execution, calls)
+        self._add_saved(saved)
+        return saved
 
 
 def render_returned(outcome: Outcome) -> str:

@@ -92,6 +92,8 @@ class ExecuteRequest(_In):
     """How many tokens the response may have. A plain number limits the result."""
     strategy: Strategy | None = None
     """How a response that is too long is shortened."""
+    conversation: Name | None = None
+    """The conversation that the token accounts count this execution to; without one, its session, or the execution alone."""
 
     def asked_budget(self) -> Budget | None:
         """Converts the requested budget to the type that the runtime uses; None if none was requested."""
@@ -331,13 +333,14 @@ class VerifiedView(_Out):
 
 
 class StatsView(_Out):
-    """What your tenant did since the service started, and how many of its executions run and wait now."""
+    """What your tenant did since the service started (``since``), how many of its executions run and wait now, and its tokens."""
 
     since: float
     executions: dict[str, int]
     tools: dict[str, int]
     execution_ms: float
     tokens_saved: int
+    """What the recorded work saved against direct calls, each token counted once: the same number as in `tokens`."""
     running: int
     waiting: int
     tokens: Annotated[dict[str, Any], DocumentedAs(TokensView)]

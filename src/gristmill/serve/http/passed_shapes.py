@@ -96,18 +96,40 @@ class AdviceView(TypedDict):
     tokens: int
 
 
+class WayPricesView(TypedDict):
+    """What the three ways cost in dollars, and what code saved against the others."""
+
+    direct: float
+    search: float
+    code: float
+    saved: float
+    saved_against_search: float
+
+
+class TokenCostsView(TypedDict):
+    """The input tokens in money, without and with prompt caching."""
+
+    price_per_million: float
+    plain: WayPricesView
+    cached: WayPricesView
+
+
 @with_config(_DOCSTRINGS)
 class TokensView(TypedDict):
     """What the recorded work cost in tokens, and would have cost in two other ways."""
 
+    tokens_saved: int
+    """Against direct calls, each token counted once; outcomes and the metric add up to it."""
+    conversations: int
     executions: int
     calls: int
     searches: int
     tools: int
     definition_tokens: int
     savings: SavingsView
+    costs: TokenCostsView
     summary: str
-    """Both savings in a sentence."""
+    """The savings in sentences."""
     advice: list[AdviceView]
     method: str
     """How the tokens were counted."""

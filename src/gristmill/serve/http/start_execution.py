@@ -34,6 +34,7 @@ async def begin_execution(
     request = RunRequest(
         identity=who.identity, code=asked.code, session=asked.session, limits=asked.asked_limits(), context=asked.context,
         resume=asked.resume, budget=asked.asked_budget(), strategy=asked.strategy, background=asked.background, key=key, via=via,
+        conversation=asked.conversation,
         fingerprint=None if key is None else hashlib.sha256(asked.model_dump_json().encode()).hexdigest(),
         hold=door.budget.hold_bytes(_estimate_size(asked), who.tenant) if is_held else nullcontext(),
     )  # fmt: skip

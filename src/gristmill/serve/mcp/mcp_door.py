@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from gristmill.model import LOCAL_IDENTITY, Identity
+from gristmill.serve.mcp.conversation_names import ConversationNames
 from gristmill.serve.mcp.door_runs import DoorRuns
 from gristmill.serve.mcp.get_runtime import Hall
 from gristmill.serve.mcp.questions.ask_client import Ctx
@@ -42,6 +43,7 @@ class McpDoor(Struct, frozen=True, kw_only=True):
     identify_caller: Callable[[Ctx], Identity] = identify_local_caller
     runs: DoorRuns = field(default_factory=DoorRuns)
     file_changes: FileChanges = field(default_factory=FileChanges)
+    conversations: ConversationNames = field(default_factory=ConversationNames)
 
     async def get_runs(self) -> "ServedRuns":
         """Returns the runs of the process.

@@ -1,8 +1,10 @@
 """What belongs to one loop, and what several loops cost together."""
 
+from msgspec.structs import replace
+
 from gristmill.ledger.tokens.conversations import split_conversations
 from gristmill.ledger.tokens.savings import CountedWork, Savings, compute_savings, explain_savings
-from gristmill.ledger.tokens.spent_records import SpentCall, SpentExecution, SpentSearch
+from gristmill.ledger.tokens.spent_records import SpentCall, SpentExecution, SpentSearch, name_conversation
 from gristmill.ledger.tokens.token_advice import UsageHistory
 from gristmill.runtime.recording.read_stats import compute_stats
 
@@ -10,7 +12,10 @@ DEFINITIONS = {"crm.find": 1_000}
 
 
 def execution(name: str, at: float, session: str | None = None, caller: str = "ann") -> SpentExecution:
-    return SpentExecution(execution=name, at=at, ms=1_000, session=session, caller=caller, code_tokens=80, returned_tokens=20)
+    return SpentExecution(
+        execution=name, conversation=name_conversation(conversation=None, session=session, execution=name), at=at, ms=1_000,
+        session=session, caller=caller, code_tokens=80, returned_tokens=20, surface_tokens=400, definition_tokens=1_000,
+    )  # fmt: skip
 
 
 def call(name: str, at: float, session: str | None = None, caller: str = "ann") -> SpentCall:
@@ -21,7 +26,8 @@ def call(name: str, at: float, session: str | None = None, caller: str = "ann") 
 
 
 def search(at: float, session: str | None = None, caller: str = "ann") -> SpentSearch:
-    return SpentSearch(at=at, session=session, caller=caller, query="find", query_tokens=5, answer_tokens=95)
+    name = name_conversation(conversation=None, session=session)
+    return SpentSearch(at=at, conversation=name, session=session, caller=caller, query="find", query_tokens=5, answer_tokens=95)
 
 
 def test_executions_without_a_session_are_conversations_of_their_own() -> None:
@@ -36,7 +42,8 @@ def test_executions_without_a_session_are_conversations_of_their_own() -> None:
 
 def test_a_session_is_one_conversation() -> None:
     work = CountedWork(
-        definitions=DEFINITIONS, executions=[execution("a", 1, "s"), execution("b", 3, "s"), execution("c", 4, "t")]
+        definitions=DEFINITIONS,
+        executions=[execution("a", 1, "s"), replace(execution("b", 3, "s"), surface_tokens=0), execution("c", 4, "t")],
     )
     assert [[one.execution for one in each.executions] for each in split_conversations(work)] == [["a", "b"], ["c"]]
     assert compute_savings(*split_conversations(work)).ways.code.resent == (3 * 400 + 2 * 100 + 100) + (2 * 400 + 100)
@@ -64,12 +71,13 @@ def test_the_account_of_a_tenant_is_the_sum_of_its_conversations() -> None:
         calls=[call(str(number), number * 10) for number in range(100)],
         searches=[search(number * 10 - 1) for number in range(100)],
     )
-    alone, together = compute_stats(one, is_one=True).savings, compute_stats(many).savings
+    alone, together = compute_stats(one).savings, compute_stats(many).savings
     for way in ("direct", "search", "code"):
         assert getattr(together.ways, way).resent == 100 * getattr(alone.ways, way).resent
     assert together.against_direct.resent_percent == alone.against_direct.resent_percent
 
 
 def test_nothing_to_compare_with_has_no_percentage() -> None:
-    found: Savings = compute_savings(CountedWork(definitions={}, executions=[execution("a", 1)]))
+    alone = replace(execution("a", 1), definition_tokens=0)
+    found: Savings = compute_savings(CountedWork(definitions={}, executions=[alone]))
     assert explain_savings(found).endswith("900 more than direct calls, 900 more than search then call.")

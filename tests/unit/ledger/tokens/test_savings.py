@@ -9,7 +9,7 @@ from gristmill.ledger.tokens.savings import (
     Savings,
     WayCost,
     WayCosts,
-    compute_saved_once,
+    compute_saved,
     compute_savings,
     compute_way_cost,
     compute_way_costs,
@@ -29,10 +29,9 @@ def call(position: int, tool: str, arguments: int, result: int) -> SpentCall:
 
 WORK = CountedWork(
     definitions=DEFINITIONS,
-    executions=[SpentExecution(execution="e1", code_tokens=80, returned_tokens=20)],
+    executions=[SpentExecution(execution="e1", code_tokens=80, returned_tokens=20, definition_tokens=1_000, surface_tokens=400)],
     calls=[call(0, "crm.find", 10, 5_000), call(1, "crm.get", 10, 400)],
     searches=[SpentSearch(query_tokens=5, answer_tokens=195)],
-    surface_tokens=400,
 )
 
 
@@ -61,16 +60,22 @@ def test_both_savings_are_told() -> None:
     )
 
 
-def test_the_quick_figure_of_an_answer_is_that_of_the_account() -> None:
+def test_the_figure_of_an_answer_is_that_of_the_account() -> None:
     alone = replace(WORK, searches=())
-    quick = compute_saved_once(alone.executions[0], alone.calls, definitions=sum(DEFINITIONS.values()), surface=400)
-    assert quick == compute_savings(alone).against_direct.once
+    assert compute_saved(alone.executions[0], alone.calls) == 5_920 == compute_savings(alone).against_direct.once
+
+
+def test_an_execution_that_did_not_succeed_only_costs() -> None:
+    for status in ("failed", "refused", "limited", "crashed", "awaiting_approval"):
+        ended = SpentExecution(execution="e1", status=status, code_tokens=80, returned_tokens=20, surface_tokens=400)
+        assert compute_saved(ended, WORK.calls) == -500
+        assert compute_savings(replace(WORK, executions=[ended], searches=())).against_direct.once == -500
 
 
 def test_one_small_call_is_dearer_by_code_and_said_to_be() -> None:
     work = CountedWork(
         definitions={"crm.get": 50},
-        executions=[SpentExecution(execution="e1", code_tokens=40, returned_tokens=30)],
+        executions=[SpentExecution(execution="e1", code_tokens=40, returned_tokens=30, definition_tokens=50, surface_tokens=400)],
         calls=[call(0, "crm.get", 10, 20)],
     )
     found: Savings = compute_savings(work)
@@ -81,17 +86,17 @@ def test_one_small_call_is_dearer_by_code_and_said_to_be() -> None:
 
 def test_a_search_that_code_made_costs_the_model_nothing() -> None:
     work = CountedWork(definitions=DEFINITIONS, searches=[SpentSearch(query_tokens=5, answer_tokens=195, in_code=True)])
-    assert compute_way_costs(work).code == compute_way_cost(400, [])
+    assert compute_way_costs(work).code == compute_way_cost(0, [])
     assert compute_way_costs(work).search == compute_way_cost(0, [200])
 
 
 def test_a_tool_that_is_gone_makes_no_way_dearer() -> None:
-    work = CountedWork(definitions={}, calls=[call(0, "old.tool", 1, 1)])
+    work = CountedWork(definitions={}, executions=[SpentExecution(execution="e1")], calls=[call(0, "old.tool", 1, 1)])
     assert (compute_way_costs(work).direct.once, compute_way_costs(work).search.once) == (2, 2)
 
 
 def test_nothing_done_is_no_saving() -> None:
-    assert compute_savings(CountedWork(definitions={}, surface_tokens=0)).against_direct == Saving(
+    assert compute_savings(CountedWork(definitions={})).against_direct == Saving(
         once=0, resent=0, once_percent=0.0, resent_percent=0.0
     )
 

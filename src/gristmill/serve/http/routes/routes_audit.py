@@ -57,14 +57,16 @@ def add_audit(routes: APIRouter, door: HttpDoor) -> None:
         return (await door.runtime.audit.show(id, tenant=who.tenant)).fields()
 
     @routes.get("/stats", tags=["audit"])
-    async def stats(who: Annotated[Principal, READ], session: Word = None, execution: Word = None) -> StatsView:
+    async def stats(
+        who: Annotated[Principal, READ], session: Word = None, execution: Word = None, conversation: Word = None
+    ) -> StatsView:
         """Returns what your tenant did since the service started, how many of its executions run and wait, and what its work, or
-        that of one session or execution, cost in tokens."""
+        that of one session, conversation or execution, cost in tokens."""
         tally = door.served.counts.get(who.tenant, TenantCounts())
-        spent = await door.runtime.stats(tenant=who.tenant, session=session, execution=execution)
+        spent = await door.runtime.stats(tenant=who.tenant, session=session, execution=execution, conversation=conversation)
         running, waiting = door.served.lanes.count_running_and_waiting(who.tenant)
         return StatsView(
             since=door.opened, executions=dict(tally.statuses), tools=dict(tally.tools.most_common(100)),
-            execution_ms=round(tally.milliseconds, 3), tokens_saved=tally.tokens_saved, running=running, waiting=waiting,
+            execution_ms=round(tally.milliseconds, 3), tokens_saved=spent.tokens_saved, running=running, waiting=waiting,
             tokens=to_builtins(spent),
         )  # fmt: skip

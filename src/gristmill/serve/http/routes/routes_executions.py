@@ -64,11 +64,7 @@ def add_executions(routes: APIRouter, door: HttpDoor) -> None:
             # Other callers see the code only after it was masked, in the record.
             return _build_run_view(run).model_copy(update={"code": run.code} if run.identity == who.identity else {})
         await store_outcome_again(door.served, run)
-        try:
-            found = await _find_recorded(door, id, who)
-        except NotFound:
-            return _build_run_view(run)  # it ended before anything was recorded
-        return found if run.outcome is None else found.model_copy(update={"outcome": run.outcome, "status": run.outcome.status})
+        return await _show_ended(door, run, who)
 
     @routes.delete("/executions/{id}", status_code=204, tags=["executions"])
     async def cancel(id: ExecutionId, who: Annotated[Principal, EXECUTE]) -> Response:  # noqa: A002
@@ -110,6 +106,16 @@ async def _stream_events(
                 yield b"id: %d\nevent: %s\ndata: %s\n\n" % (event.number, event.name.encode(), event.text)
     finally:
         door.streams[tenant] -= 1
+
+
+async def _show_ended(door: HttpDoor, run: ActiveRun, who: Principal) -> ExecutionView:
+    if run.outcome is not None:
+        run.outcome = await door.runtime.fill_tokens_saved(run.outcome, tenant=run.identity.tenant)
+    try:
+        found = await _find_recorded(door, run.id, who)
+    except NotFound:
+        return _build_run_view(run)  # it ended before anything was recorded
+    return found if run.outcome is None else found.model_copy(update={"outcome": run.outcome, "status": run.outcome.status})
 
 
 async def _find_recorded(door: HttpDoor, id_: str, who: Principal) -> ExecutionView:

@@ -31,13 +31,19 @@ def add_tools(routes: APIRouter, door: HttpDoor) -> None:
         detail_level: DetailLevel = "full",
         limit: Limit = 5,
         server: Server = None,
+        conversation: Annotated[str | None, Query(max_length=200)] = None,
+        for_person: bool = False,
     ) -> SearchView:
         """Searches the tools and your skills for the best matches of a question; without a question, lists them.
 
         Each hit has the fields of the level of detail: `name_only` has `name` and `server`, `with_description` also
-        `description`, `full` also `input_schema`, `output_schema` and `signature`.
+        `description`, `full` also `input_schema`, `output_schema` and `signature`. With `for_person` the search is no part of the
+        token accounts: nobody gave its answer to a model.
         """
-        found = await door.runtime.search(query, detail_level=detail_level, limit=limit, server=server, identity=who.identity)
+        found = await door.runtime.search(
+            query, detail_level=detail_level, limit=limit, server=server, identity=who.identity, conversation=conversation,
+            for_person=for_person,
+        )  # fmt: skip
         hits = [
             HitView(tool=hit.tool.key, score=hit.score, **fields) for hit, fields in zip(found.hits, found.tools, strict=True)
         ]

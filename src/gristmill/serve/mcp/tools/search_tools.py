@@ -21,6 +21,7 @@ async def search_tools(door: McpDoor, params: CallToolRequestParams, who: Identi
     runtime = await door.hall()
     found = await runtime.search(
         wanted.query, detail_level=wanted.detail_level, limit=wanted.limit, server=wanted.server, identity=who,
+        conversation=door.conversations.name(who),
     )  # fmt: skip
     text = neutralize_text(found.text) or NOTHING_FOUND
     return CallToolResult(content=[TextContent(text=text)], structured_content={"text": text})

@@ -17,14 +17,14 @@ from gristmill.serve.cli.verb_options import ConfigFile, Json
 def stats(
     session: Annotated[str | None, typer.Option(help="Only this session.")] = None,
     execution: Annotated[str | None, typer.Option(help="Only this execution, of any age.", metavar="ID")] = None,
+    conversation: Annotated[str | None, typer.Option(help="Only this conversation.", metavar="NAME")] = None,
     days: Annotated[float, typer.Option(help="Days to look back.")] = 30.0,
     json: Json = False,
     config: ConfigFile = None,
 ) -> None:
     """Show the tokens that executions cost, compared with direct calls and with search then call, and recommendations.
 
-    With `--execution` only that execution is counted, together with the searches that its caller made since the execution
-    before it.
+    Money is counted at `records.token_price` dollars per million input tokens.
 
     Example: `gristmill stats --days 7`
     """
@@ -33,7 +33,15 @@ def stats(
     found = use_opened(
         open_spent_tokens,
         config,
-        lambda spent: read_stats(spent, tenant=LOCAL, session=session, since=since, execution=execution),
+        lambda opened: read_stats(
+            opened.accounts,
+            tenant=LOCAL,
+            session=session,
+            since=since,
+            execution=execution,
+            conversation=conversation,
+            price=opened.price,
+        ),
     )
     if json:
         print_json(to_builtins(found))
@@ -46,18 +54,23 @@ def _print_stats(found: Stats) -> None:
         stdout().print("No executions were found, so there is nothing to count.")
         return
     table = Table(
-        title=f"{found.executions} executions, {found.calls} tool calls, {found.searches} searches", title_justify="left"
+        title=f"{found.executions} executions, {found.calls} tool calls, {found.searches} searches; "
+        f"{found.tokens_saved:,} tokens saved",
+        title_justify="left",
     )
-    for name in ("way", "requests", "input tokens", "counted once", "code saves"):
+    for name in ("way", "requests", "input tokens", "counted once", "code saves", "cost", "with caching"):
         table.add_column(name, justify="left" if name == "way" else "right")
     ways = found.savings.ways
+    plain, cached = found.costs.plain, found.costs.cached
     rows = (
-        ("direct calls", ways.direct, f"{found.savings.against_direct.resent_percent} %"),
-        ("search, then call", ways.search, f"{found.savings.against_search.resent_percent} %"),
-        ("code", ways.code, ""),
+        ("direct calls", ways.direct, f"{found.savings.against_direct.resent_percent} %", plain.direct, cached.direct),
+        ("search, then call", ways.search, f"{found.savings.against_search.resent_percent} %", plain.search, cached.search),
+        ("code", ways.code, "", plain.code, cached.code),
     )
-    for name, way, saved in rows:
-        table.add_row(name, f"{way.requests:,}", f"{way.resent:,}", f"{way.once:,}", saved)
+    for name, way, saved, cost, with_caching in rows:
+        table.add_row(
+            name, f"{way.requests:,}", f"{way.resent:,}", f"{way.once:,}", saved, f"${cost:,.4f}", f"${with_caching:,.4f}"
+        )
     stdout().print(table)
     stdout().print(neutralize_text(found.summary))
     for advice in found.advice:

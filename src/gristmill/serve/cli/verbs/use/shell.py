@@ -94,7 +94,7 @@ class _ShellCommands:
         elif verb == ":servers":
             self._print_servers()
         elif verb == ":search" and rest.strip():
-            found = self._session.ask(lambda runtime: runtime.search(rest.strip(), limit=5))
+            found = self._session.ask(lambda runtime: runtime.search(rest.strip(), limit=5, for_person=True))
             stdout().print(neutralize_text(found.text) or "no tool fits")
         elif verb == ":tools":
             modules = self._session.ask(lambda runtime: runtime.modules())
