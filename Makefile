@@ -13,7 +13,7 @@ export PYTHONDONTWRITEBYTECODE :=
 COVERAGE ?= --cov --cov-report= --cov-fail-under=93
 LOCK   := uv pip compile --universal --python-version 3.11 --generate-hashes --quiet --custom-compile-command "make lock"
 
-.PHONY: help setup lock upgrade dist site demo test test-all unit test-faults coverage servers check docs attack test-cpython bench bench-search bench-tokens clean
+.PHONY: help setup lock upgrade dist site demo test test-all unit test-faults coverage servers check docs attack test-cpython bench bench-search bench-tokens bench-models clean
 
 help:    ## show this
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -98,6 +98,9 @@ bench-search: setup    ## search quality and cost on the dev sets, against basel
 
 bench-tokens: setup    ## tokens of all tasks, three ways; with GRISTMILL_IDLE_TOOLS=FILE beside 500 idle tools
 	$(BIN)/python -m bench.tokens
+
+bench-models: setup    ## a real model answers the tasks three ways (GRISTMILL_MODEL_URL, _KEY, _NAME, else a local one; ARGS="--tasks six")
+	$(BIN)/python -m bench.models $(ARGS)
 
 clean:    ## remove what the targets made
 	rm -rf $(VENV) .tools dist site dashboard/node_modules $(dir $(PAGES)) bench/out tests/artifacts .pytest_cache .ruff_cache .hypothesis

@@ -63,7 +63,11 @@ def test_what_was_spent_is_shown_to_people_and_scripts(home: Path) -> None:
     assert ways["direct"]["resent"] > ways["code"]["resent"] > 0
     assert {advice["subject"] for advice in found["advice"] if advice["kind"] == "unused_server"} == {"idle"}
     assert "o200k" in found["method"]
+    alone = [json.loads(stats("--json", "--session", name))["tokens_saved"] for name in "ab"]
+    assert found["tokens_saved"] < sum(alone), "the search cost something"
+    assert found["costs"]["plain"]["direct"] == round(ways["direct"]["resent"] * 3 / 1e6, 6)
     shown = stats()
+    assert f"{found['tokens_saved']:,} tokens saved" in shown
     assert ("2 executions, 2 tool calls, 1 searches" in shown, "idle: none of its tools was called" in shown) == (True, True)
 
 
@@ -80,7 +84,7 @@ def test_one_execution_has_an_account_of_its_own_against_both_other_ways(home: P
     large, small, foreign = asyncio.run(work(home))
     of_large, of_small = (json.loads(stats("--json", "--execution", each, "--days", "0")) for each in (large, small))
     counted = [(found["executions"], found["calls"], found["searches"]) for found in (of_large, of_small)]
-    assert counted == [(1, 1, 1), (1, 1, 0)]
+    assert counted == [(1, 1, 0), (1, 1, 0)]
     for baseline in ("against_direct", "against_search"):
         assert of_large["savings"][baseline]["resent"] > 0 > of_small["savings"][baseline]["once"]
     assert of_large["advice"] == []

@@ -37,7 +37,8 @@ export interface paths {
          * @description Searches the tools and your skills for the best matches of a question; without a question, lists them.
          *
          *     Each hit has the fields of the level of detail: `name_only` has `name` and `server`, `with_description` also
-         *     `description`, `full` also `input_schema`, `output_schema` and `signature`.
+         *     `description`, `full` also `input_schema`, `output_schema` and `signature`. With `for_person` the search is no part of the
+         *     token accounts: nobody gave its answer to a model.
          */
         get: operations["search_tools_search_get"];
         put?: never;
@@ -466,7 +467,7 @@ export interface paths {
         /**
          * Stats
          * @description Returns what your tenant did since the service started, how many of its executions run and wait, and what its work, or
-         *     that of one session or execution, cost in tokens.
+         *     that of one session, conversation or execution, cost in tokens.
          */
         get: operations["stats_stats_get"];
         put?: never;
@@ -1001,6 +1002,11 @@ export interface components {
              * @description How a response that is too long is shortened.
              */
             strategy?: ("summarize" | "head_tail" | "sample" | "schema_only" | "full") | null;
+            /**
+             * Conversation
+             * @description The conversation that the token accounts count this execution to; without one, its session, or the execution alone.
+             */
+            conversation?: string | null;
         } | {
             code: string;
         } | {
@@ -1678,7 +1684,7 @@ export interface components {
         };
         /**
          * StatsView
-         * @description What your tenant did since the service started, and how many of its executions run and wait now.
+         * @description What your tenant did since the service started (``since``), how many of its executions run and wait now, and its tokens.
          */
         StatsView: {
             /** Since */
@@ -1693,7 +1699,10 @@ export interface components {
             };
             /** Execution Ms */
             execution_ms: number;
-            /** Tokens Saved */
+            /**
+             * Tokens Saved
+             * @description What the recorded work saved against direct calls, each token counted once: the same number as in `tokens`.
+             */
             tokens_saved: number;
             /** Running */
             running: number;
@@ -1706,10 +1715,27 @@ export interface components {
             tokens: components["schemas"]["TokensView"];
         };
         /**
+         * TokenCostsView
+         * @description The input tokens in money, without and with prompt caching.
+         */
+        TokenCostsView: {
+            /** Price Per Million */
+            price_per_million: number;
+            plain: components["schemas"]["WayPricesView"];
+            cached: components["schemas"]["WayPricesView"];
+        };
+        /**
          * TokensView
          * @description What the recorded work cost in tokens, and would have cost in two other ways.
          */
         TokensView: {
+            /**
+             * Tokens Saved
+             * @description Against direct calls, each token counted once; outcomes and the metric add up to it.
+             */
+            tokens_saved: number;
+            /** Conversations */
+            conversations: number;
             /** Executions */
             executions: number;
             /** Calls */
@@ -1721,9 +1747,10 @@ export interface components {
             /** Definition Tokens */
             definition_tokens: number;
             savings: components["schemas"]["SavingsView"];
+            costs: components["schemas"]["TokenCostsView"];
             /**
              * Summary
-             * @description Both savings in a sentence.
+             * @description The savings in sentences.
              */
             summary: string;
             /** Advice */
@@ -1809,6 +1836,22 @@ export interface components {
             direct: components["schemas"]["WayCostView"];
             search: components["schemas"]["WayCostView"];
             code: components["schemas"]["WayCostView"];
+        };
+        /**
+         * WayPricesView
+         * @description What the three ways cost in dollars, and what code saved against the others.
+         */
+        WayPricesView: {
+            /** Direct */
+            direct: number;
+            /** Search */
+            search: number;
+            /** Code */
+            code: number;
+            /** Saved */
+            saved: number;
+            /** Saved Against Search */
+            saved_against_search: number;
         };
         /**
          * WhoView
@@ -1923,6 +1966,8 @@ export interface operations {
                 detail_level?: "name_only" | "with_description" | "full";
                 limit?: number;
                 server?: string | null;
+                conversation?: string | null;
+                for_person?: boolean;
             };
             header?: never;
             path?: never;
@@ -3541,6 +3586,7 @@ export interface operations {
             query?: {
                 session?: string | null;
                 execution?: string | null;
+                conversation?: string | null;
             };
             header?: never;
             path?: never;

@@ -4,8 +4,8 @@ import type { Outcome } from "../api/shapes.ts";
 import { linkTo } from "../hooks/route.ts";
 import { Facts, type NamedFacts } from "../parts/facts.tsx";
 import { Status } from "../parts/status.tsx";
-import { describeSaved } from "../parts/tokens.tsx";
 import { Json, Plain } from "../parts/text-boxes.tsx";
+import { describeSaved } from "../parts/tokens.tsx";
 import { formatCount, formatMs, pluralize, shortenId } from "../text/format.ts";
 
 /** The statuses with a token account. Executions with other statuses were refused or broken off, or they wait. */
