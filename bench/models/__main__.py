@@ -118,6 +118,7 @@ def parse_arguments() -> argparse.Namespace:
         help="make the first search for the model, with the user's words (search and code); default is yes if local",
     )  # fmt: skip
     parser.add_argument("--label", default="now", help="name of this run, and of its folder under bench/out/models")
+    parser.add_argument("--out", type=Path, default=OUT, help="folder of all runs; default is bench/out/models")
     parser.add_argument("--source", type=Path, default=ROOT, help="checkout whose gateway is measured; default is this one")
     parser.add_argument("--recorded", type=Path, default=os.environ.get("GRISTMILL_RECORDED"), help="folder of recorded tasks")
     parser.add_argument("--recorded-tasks", type=int, default=100, help="how many of them (100)")
@@ -137,7 +138,7 @@ def parse_arguments() -> argparse.Namespace:
 def main() -> None:
     """Answers, prints the table, writes the document."""
     chosen = parse_arguments()
-    tasks, folder = choose_tasks(chosen), OUT / chosen.label
+    tasks, folder = choose_tasks(chosen), chosen.out / chosen.label
     if not chosen.recorded:
         _tell("without --recorded FOLDER (or GRISTMILL_RECORDED) only the example tasks are answered")
     url = os.environ.get("GRISTMILL_MODEL_URL")
@@ -155,7 +156,7 @@ def main() -> None:
             sys.exit("\nStopped. Run the same command again to go on from here.")
         finally:
             document = summarize(folder)
-            _write(OUT / f"{chosen.label}.json", document)
+            _write(chosen.out / f"{chosen.label}.json", document)
             print(write_table(document))
 
 

@@ -18,7 +18,10 @@ def test_every_field_of_a_record_is_in_the_guide() -> None:
 
 def test_every_setting_of_the_store_and_of_retention_is_in_the_guide() -> None:
     guide = (DOCS / "guides" / "store.md").read_text()
-    names = [*StoreConfig.model_fields, *(name for name in RecordsConfig.model_fields if name not in ("metrics", "traces"))]
+    names = [
+        *StoreConfig.model_fields,
+        *(name for name in RecordsConfig.model_fields if name not in ("metrics", "traces", "token_price")),
+    ]
     assert [name for name in names if not re.search(rf"\b{name}\b", guide)] == []
     defaults = RecordsConfig()
     assert f"| {defaults.audit_days:.0f} |" in guide
