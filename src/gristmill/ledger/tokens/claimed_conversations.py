@@ -2,33 +2,30 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from gristmill.ledger.tokens.spent_records import ALONE, SpentExecution
 
 MOST_CONVERSATIONS = 20_000
-"""How many conversations are remembered; of more, those longest unused are forgotten."""
-
-
-class StoredClaim(Struct, frozen=True, kw_only=True):
-    """One conversation in the store, and whether an execution in it has claimed the definitions."""
-
-    tenant: str
-    conversation: str
-    has_definitions: bool
+"""How many conversations are remembered; of more, those longest unused are looked up in the store again."""
 
 
 class ClaimedConversations:
     """The conversations of all tenants. Executions are counted in two threads, hence the lock."""
 
-    def __init__(self, stored: Iterable[StoredClaim] = ()) -> None:
+    def __init__(self) -> None:
         self._claimed: OrderedDict[tuple[str, str], bool] = OrderedDict()
         self._lock = threading.Lock()
-        for claim in stored:
-            self._claimed[(claim.tenant, claim.conversation)] = claim.has_definitions
+
+    def knows(self, tenant: str, conversation: str) -> bool:
+        """Returns whether nothing has to be looked up: the conversation is remembered, or it is one execution alone."""
+        return conversation.startswith(ALONE) or (tenant, conversation) in self._claimed
+
+    def remember(self, tenant: str, conversation: str, *, has_definitions: bool) -> None:
+        """Remembers a conversation of which the store has executions."""
+        with self._lock:
+            self._claimed.setdefault((tenant, conversation), has_definitions)
 
     def claim(self, tenant: str, execution: SpentExecution, *, has_calls: bool, definitions: int, surface: int) -> SpentExecution:
         """Returns the execution with what it claims: ``surface`` if its conversation begins, ``definitions`` if none had them.

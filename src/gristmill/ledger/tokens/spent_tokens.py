@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from gristmill.errors import NotFound
-from gristmill.ledger.tokens.claimed_conversations import MOST_CONVERSATIONS, StoredClaim
 from gristmill.ledger.tokens.savings import compute_saved
-from gristmill.ledger.tokens.spent_records import ALONE, SpentCall, SpentExecution, SpentSearch, name_conversation
+from gristmill.ledger.tokens.spent_records import SpentCall, SpentExecution, SpentSearch, name_conversation
 from gristmill.ledger.tokens.token_advice import UsageHistory
 from gristmill.store.base import Statement, Store
 
@@ -56,12 +55,11 @@ class SpentTokens:
         searches = await self._read_rows("spent_searches", _SEARCH_COLUMNS, where, values)
         return await self._build_history(executions, calls, searches)
 
-    async def read_claims(self) -> list[StoredClaim]:
-        """Reads which conversations of several executions there are, those longest unused first."""
-        sql = """SELECT tenant, conversation, MAX(definition_tokens) FROM spent_executions WHERE conversation NOT LIKE ?
-                 GROUP BY tenant, conversation ORDER BY MAX(at) DESC LIMIT ?"""
-        rows = cast("list[tuple[str, str, int]]", await self._store.read(sql, f"{ALONE}%", MOST_CONVERSATIONS))
-        return [StoredClaim(tenant=tenant, conversation=name, has_definitions=most > 0) for tenant, name, most in reversed(rows)]
+    async def read_claim(self, tenant: str, conversation: str) -> bool | None:
+        """Reads whether an execution of a conversation has claimed the definitions; None if the conversation has none yet."""
+        sql = "SELECT MAX(definition_tokens) FROM spent_executions WHERE tenant = ? AND conversation = ?"
+        most = (await self._store.read(sql, tenant, conversation))[0][0]
+        return None if most is None else bool(most)
 
     async def read_saved(self, execution: str, *, tenant: str) -> int | None:
         """Reads what one execution saved, or None if it is not in the accounts."""

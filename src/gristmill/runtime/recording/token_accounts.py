@@ -76,8 +76,7 @@ class TokenAccounts:
         self, spent: SpentTokens, catalog: Callable[[], Catalog], surface_tokens: int, add_saved: Callable[[int], None]
     ) -> None:
         self._spent, self._catalog, self._surface, self._add_saved = spent, catalog, surface_tokens, add_saved
-        self._claims: ClaimedConversations | None = None
-        """None until it is read, before anything is counted."""
+        self._claims = ClaimedConversations()
         self._definitions: tuple[str, int] = ("", 0)
         """A version of the catalogue, and the tokens of all its definitions."""
         self._queue: asyncio.Queue[UncountedWork] = asyncio.Queue(MOST_WAITING)
@@ -87,9 +86,9 @@ class TokenAccounts:
 
     def count_execution(self, made: UncountedExecution) -> int | None:
         """Counts ``made``: at once where that is cheap, and then returns what it saved; otherwise soon, and returns None."""
-        ready = self._count is not None and self._definitions[0] == self._catalog().version
-        if ready and self._count is not None and self._claims is not None and made.size <= AT_ONCE_CHARACTERS:
-            return self._store_execution(made, self._count, self._claims)
+        is_known = self._claims.knows(made.tenant, made.record.conversation) and self._definitions[0] == self._catalog().version
+        if self._count is not None and is_known and made.size <= AT_ONCE_CHARACTERS:
+            return self._store_execution(made, self._count)
         self._enqueue(made)
         return None
 
@@ -121,14 +120,22 @@ class TokenAccounts:
         while not self._queue.empty():
             made = self._queue.get_nowait()
             try:
-                self._claims = self._claims or ClaimedConversations(await self._spent.read_claims())
-                await asyncio.to_thread(self._count_all, made, self._claims)
+                if isinstance(made, UncountedExecution):
+                    await self._look_up_claim(made.tenant, made.record.conversation)
+                await asyncio.to_thread(self._count_all, made)
             except StoreUnavailable as error:
                 log.warning("the token accounts lack an entry: %s", error)
             finally:
                 self._waiting_size -= made.size
 
-    def _count_all(self, made: UncountedWork, claims: ClaimedConversations) -> None:
+    async def _look_up_claim(self, tenant: str, conversation: str) -> None:
+        """Looks up what earlier processes counted of a conversation, the first time that this one sees it."""
+        if not self._claims.knows(tenant, conversation):
+            has_definitions = await self._spent.read_claim(tenant, conversation)
+            if has_definitions is not None:
+                self._claims.remember(tenant, conversation, has_definitions=has_definitions)
+
+    def _count_all(self, made: UncountedWork) -> None:
         self._count = self._count or load_token_counter()
         if self._count is None:
             return  # there is no tokenizer for this Python: nothing is estimated
@@ -136,7 +143,7 @@ class TokenAccounts:
         if isinstance(made, UncountedSearch):
             self._store_search(made, self._count)
         else:
-            self._store_execution(made, self._count, claims)
+            self._store_execution(made, self._count)
 
     def _count_definitions(self, count: Count) -> None:
         catalog = self._catalog()
@@ -152,7 +159,7 @@ class TokenAccounts:
         self._spent.store_spent(tenant=made.tenant, search=search)
         self._add_saved(compute_search_saved(search))
 
-    def _store_execution(self, made: UncountedExecution, count: Count, claims: ClaimedConversations) -> int:
+    def _store_execution(self, made: UncountedExecution, count: Count) -> int:
         execution = replace(
             made.record,
             code_tokens=count_tokens(made.code, count),
@@ -166,7 +173,7 @@ class TokenAccounts:
             )
             for call in made.calls
         ]
-        execution = claims.claim(
+        execution = self._claims.claim(
             made.tenant, execution, has_calls=bool(calls), definitions=self._definitions[1], surface=self._surface
         )
         self._spent.store_spent(tenant=made.tenant, execution=execution, calls=calls)

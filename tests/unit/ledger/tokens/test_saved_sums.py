@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gristmill.ledger.tokens.claimed_conversations import MOST_CONVERSATIONS, ClaimedConversations, StoredClaim
+from gristmill.ledger.tokens.claimed_conversations import MOST_CONVERSATIONS, ClaimedConversations
 from gristmill.ledger.tokens.conversations import split_conversations
 from gristmill.ledger.tokens.savings import CountedWork, compute_saved, compute_savings, compute_search_saved
 from gristmill.ledger.tokens.spent_records import SpentCall, SpentExecution, SpentSearch, name_conversation
@@ -108,11 +108,11 @@ def test_a_conversation_claims_the_definitions_and_our_own_tools_once(drawn: lis
 
 
 def test_a_process_goes_on_with_the_claims_of_the_one_before() -> None:
-    stored = [
-        StoredClaim(tenant="acme", conversation="session a", has_definitions=True),
-        StoredClaim(tenant="acme", conversation="session b", has_definitions=False),
-    ]
-    claims = ClaimedConversations(stored)
+    claims = ClaimedConversations()
+    claims.remember("acme", "session a", has_definitions=True)
+    claims.remember("acme", "session b", has_definitions=False)
+    known = [claims.knows("acme", name) for name in ("session a", "session c", "execution e")]
+    assert (known, claims.knows("other", "session a")) == ([True, False, True], False)
 
     def claim(tenant: str, conversation: str) -> tuple[int, int]:
         made = claims.claim(
