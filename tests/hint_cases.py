@@ -43,6 +43,11 @@ def count_trips() -> int:
     return 3
 
 
+def count_by_owner() -> dict[str, int]:
+    """A tool whose keys are data."""
+    return {"ann.smith@example.org": 3, "a-rather-long-name-of-ann.smith@a-rather-long-name.example.org": 4}
+
+
 def order(item: str) -> dict[str, Any]:
     """A tool that needs approval."""
     return {"item": item, "paid": True}
@@ -55,6 +60,6 @@ def delete(item: str) -> None:
 
 TOOLS = {
     "pam.get_expenses": get_expenses, "pam.get_trip": get_trip, "pam.read_note": read_note, "pam.find_park": find_park,
-    "pam.find_trip": find_trip, "pam.count_trips": count_trips, "shop.order": order, "shop.delete": delete,
+    "pam.find_trip": find_trip, "pam.count_trips": count_trips, "pam.count_by_owner": count_by_owner, "shop.order": order, "shop.delete": delete,
 }  # fmt: skip
 POLICY = {"allow": ("pam.*",), "ask": ("shop.order",), "deny": ("shop.delete",)}

@@ -54,6 +54,13 @@ def home(state: Path) -> dict[str, str]:
     return {"GRISTMILL_STORE__PATH": str(state)}
 
 
+def test_run_prints_the_hint_of_a_program_that_fails(home: dict[str, str]) -> None:
+    done = gristmill("run", "-", stdin="print(total_of_may)", env=home)
+
+    assert done.returncode == 1
+    assert "hint: total_of_may is not defined in this program" in " ".join(done.stderr.split())
+
+
 def test_run_prints_output_result_and_a_summary(home: dict[str, str]) -> None:
     done = gristmill("run", "-", stdin="print('hello')\n{'a': 1}", env=home)
     assert (done.returncode, done.stdout) == (0, 'hello\n{\n  "a": 1\n}\n')

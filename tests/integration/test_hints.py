@@ -101,6 +101,22 @@ def test_a_hint_is_masked_like_the_error(hinted: BlockingRuntime) -> None:
     assert "ann.smith" not in str(outcome)
 
 
+@pytest.mark.parametrize("tool", ["read_note", "find_park"])
+def test_what_a_tool_answered_is_masked_before_it_is_cut(hinted: BlockingRuntime, tool: str) -> None:
+    address = "a-rather-long-name-of-a-person@a-rather-long-name-of-a-firm.example.org"
+    outcome = hinted.execute(f"from servers import pam\npam.{tool}(name={address!r})['text']['x']")
+
+    assert "<EMAIL_" in outcome.advice[0]
+    assert "a-rather" not in str(outcome.advice)
+
+
+def test_a_key_of_a_result_is_masked_in_its_shape(hinted: BlockingRuntime) -> None:
+    outcome = hinted.execute("from servers import pam\npam.count_by_owner()['nobody']")
+
+    assert "ann.smith" not in str(outcome.advice)
+    assert "<EMAIL_" in outcome.advice[0]
+
+
 def test_a_partial_approval_says_which_calls_were_made(hinted: BlockingRuntime) -> None:
     program = "from servers import shop\nfor item in ('tent', 'stove', 'lamp'):\n    shop.order(item=item)"
 
@@ -123,3 +139,9 @@ def test_a_time_limit_names_the_line_at_which_the_program_was(hinted: BlockingRu
     assert found.advice[0] == (
         "it slept at line 3 (`await asyncio.sleep(600)`): do not wait or poll in a program; end it, and look again with another run"
     )
+
+
+def test_an_error_of_a_tool_is_raised_and_never_returned_as_data(hinted: BlockingRuntime) -> None:
+    program = "from mcp_client import ToolFailed\nfrom servers import pam\ntry:\n    r = pam.get_trip(trip_id=13)\nexcept ToolFailed as e:\n    r = str(e)\nr"
+
+    assert hinted.execute(program).result == "ValueError: trip 13 does not exist"

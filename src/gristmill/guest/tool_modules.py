@@ -283,6 +283,7 @@ def install_modules():
     sys.meta_path.append(ServersFinder())
     client = types.ModuleType("mcp_client", "Call tools by name.")
     vars(client).update(CLIENT_NAMES | DISCOVERY_NAMES, ToolError=ToolError, _accept_other_spellings=accept_other_spellings)
+    client.ToolFailed = ToolError
     discovery = types.ModuleType("tool_discovery", "Find tools.")
     vars(discovery).update(DISCOVERY_NAMES | CLIENT_NAMES)
     sys.modules.update(mcp_client=client, tool_discovery=discovery)

@@ -13,7 +13,7 @@ from gristmill.runtime.execution.execution_state import ExecutionState, MadeCall
 from gristmill.runtime.hints.failure_class import Failure
 from gristmill.runtime.hints.module_names import SUBSTITUTES, name_package
 from gristmill.runtime.hints.remembered_programs import CallerMemory
-from gristmill.runtime.hints.result_samples import ResultSample, describe_sample
+from gristmill.runtime.hints.result_samples import ERROR_FIELDS, ResultSample, change_texts, describe_sample, quote_text
 from gristmill.runtime.hints.tool_guide import ToolGuide
 
 MOST_SHAPES, MOST_SHAPE_CHARACTERS = 3, 500
@@ -53,6 +53,8 @@ class FailureFacts(Struct, frozen=True, kw_only=True):
     """The packages that programs may import, beside the standard library."""
     groups: Mapping[str, str]
     """What the patterns of the class found."""
+    mask: Callable[[str], str]
+    """Masks a text that is shown, where masks are on."""
 
     def __getitem__(self, name: str) -> str:
         """Returns a group or a fact, for ``format_map``; empty if it is not known."""
@@ -74,7 +76,8 @@ class FailureFacts(Struct, frozen=True, kw_only=True):
 
 def list_samples(facts: FailureFacts) -> Iterator[tuple[str, ResultSample]]:
     """Yields the tools of this run that gave a result, with its shape."""
-    return ((tool, calls.sample) for tool, calls in facts.made.items() if calls.sample is not None)
+    samples = ((tool, calls.sample) for tool, calls in facts.made.items() if calls.sample is not None)
+    return ((tool, change_texts(sample, facts.mask)) for tool, sample in samples)
 
 
 def _describe_instead(facts: FailureFacts) -> str:
@@ -125,17 +128,17 @@ def _find_failed_signature(facts: FailureFacts) -> str | None:
 
 def _describe_shapes(facts: FailureFacts) -> str | None:
     shapes = [f"{tool} returned {describe_sample(sample)}" for tool, sample in list_samples(facts)][:MOST_SHAPES]
-    return "; ".join(shape[:MOST_SHAPE_CHARACTERS] for shape in shapes) or None
+    return "; ".join(facts.mask(shape)[:MOST_SHAPE_CHARACTERS] for shape in shapes) or None
 
 
 def _find_error_answer(facts: FailureFacts) -> str | None:
     for tool, sample in list_samples(facts):
         parts = {**(sample.fields or {})}
-        told = next((parts[name] for name in ("error", "errors", "error_message") if name in parts), None)
+        told = next((parts[name] for name in ERROR_FIELDS if name in parts), None)
         if sample.kind == "str" and _ERROR_WORDS.match(sample.text):
-            return f"{tool} answered with the text {sample.text!r}"
+            return f"{tool} answered with the text {quote_text(sample)}"
         if told is not None and told.kind == "str" and told.text:
-            return f"{tool} answered with the error {told.text!r}"
+            return f"{tool} answered with the error {quote_text(told)}"
     return None
 
 

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 
+from msgspec.structs import replace
+
 from gristmill.catalog.catalog import Catalog
 from gristmill.catalog.modules.tool_module import LearnedResultType
 from gristmill.model import Report
@@ -65,13 +67,20 @@ class HintGiver:
         if report.status in ("failed", "refused"):
             count = memory.note_failure(run.execution.code, f"{report.error_type} {facts.failure.text}")
             hints += _guide_again(facts, count) if count > 1 else []
-        return tuple((str(run.mask_value(each)) if self._masks else each)[:MOST_CHARACTERS] for each in hints)
+        return tuple(facts.mask(each)[:MOST_CHARACTERS] for each in hints)
 
     def _collect_facts(self, run: ExecutionState, report: Report, memory: CallerMemory) -> FailureFacts:
         failure = read_failure(report, run.execution.code, in_session=run.execution.session is not None)
         guide = ToolGuide(self._catalog(), self._learned(), self._server_names())
         return FailureFacts(
-            failure=failure, run=run, report=report, guide=guide, memory=memory, installed=self._installed, groups=_NO_GROUPS
+            failure=failure,
+            run=run,
+            report=report,
+            guide=guide,
+            memory=memory,
+            installed=self._installed,
+            groups=_NO_GROUPS,
+            mask=(lambda text: str(run.mask_value(text))) if self._masks else str,
         )
 
 
@@ -90,10 +99,7 @@ def _write_hint(known: FailureClass, facts: FailureFacts) -> str | None:
     groups = match_failure(known, facts.failure)
     if groups is None:
         return None
-    facts = FailureFacts(
-        failure=facts.failure, run=facts.run, report=facts.report, guide=facts.guide, memory=facts.memory,
-        installed=facts.installed, groups=groups,
-    )  # fmt: skip
+    facts = replace(facts, groups=groups)
     return known.hint.format_map(facts) if all(facts.find(name) for name in known.needs) else None
 
 

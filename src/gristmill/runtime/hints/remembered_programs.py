@@ -13,7 +13,7 @@ from gristmill.model import Identity
 from gristmill.runtime.hints.result_samples import ResultSample
 
 MOST_CALLERS = 200
-MOST_PROGRAMS, MOST_FAILURES, MOST_SAMPLES = 4, 16, 32
+MOST_PROGRAMS, MOST_FAILURES, MOST_SAMPLES = 4, 16, 8
 """How much is remembered of each caller; the oldest is forgotten first."""
 MOST_PROGRAM_CHARACTERS = 10_000
 """A longer program is not remembered."""

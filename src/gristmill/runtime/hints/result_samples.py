@@ -1,10 +1,11 @@
 """Takes small samples of results and describes their shape, two levels deep, so that a program can be corrected."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gristmill.escape_text import shorten_name
 from gristmill.loose_json import as_list, as_mapping
@@ -13,7 +14,10 @@ from gristmill.model import Json
 LEVELS = 2
 """How many levels of objects are described."""
 MOST_FIELDS = 12
-_TEXT_CHARACTERS = 60
+ERROR_FIELDS = ("error", "errors", "error_message")
+"""Fields of results that tell of an error."""
+_TEXT_CHARACTERS, _KEPT_CHARACTERS = 60, 500
+"""How much of a text is shown, and how much is kept so that it can be masked before it is cut."""
 _NAME_CHARACTERS = 40
 _KINDS = {str: "str", bool: "bool", int: "int", float: "float", type(None): "None"}
 _SCHEMA_KINDS = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
@@ -34,14 +38,36 @@ def take_sample(value: Json, levels: int = LEVELS) -> ResultSample:
     if isinstance(value, Mapping):
         mapping = cast("Mapping[str, Json]", value)
         shown = islice(mapping.items(), MOST_FIELDS) if levels else ()
-        fields = {str(name)[:_NAME_CHARACTERS]: take_sample(each, levels - 1) for name, each in shown}
+        fields = {_name_field(name): _sample_field(name, each, levels - 1) for name, each in shown}
         return ResultSample("object", len(mapping), fields if levels else None)
     if isinstance(value, list):
         items = cast("list[Json]", value)
         return ResultSample("list", len(items), None, take_sample(items[0], levels) if items else None)
     if isinstance(value, str):
-        return ResultSample("str", len(value), None, None, value[:_TEXT_CHARACTERS])
+        return ResultSample("str", len(value), None, None, value[:_KEPT_CHARACTERS] if levels == LEVELS else "")
     return ResultSample(_KINDS.get(type(value), "value"))  # pyright: ignore[reportUnknownArgumentType]
+
+
+def _name_field(name: object) -> str:
+    """Returns the name of a field; a long one is left out, since a part of it might be data that no mask recognizes."""
+    text = str(name)
+    return text if len(text) <= _NAME_CHARACTERS else "..."
+
+
+def _sample_field(name: object, value: Json, levels: int) -> ResultSample:
+    """Returns the shape of one field; of texts only those are kept that tell of an error."""
+    if isinstance(value, str) and name in ERROR_FIELDS:
+        return ResultSample("str", len(value), None, None, value[:_KEPT_CHARACTERS])
+    return take_sample(value, levels)
+
+
+def change_texts(sample: ResultSample, change: Callable[[str], str]) -> ResultSample:
+    """Returns a sample whose texts were changed, at the top and in the fields that tell of an error."""
+    if sample.text:
+        return replace(sample, text=change(sample.text))
+    if sample.fields and any(each.text for each in sample.fields.values()):
+        return replace(sample, fields={name: change_texts(each, change) for name, each in sample.fields.items()})
+    return sample
 
 
 def describe_sample(sample: ResultSample) -> str:
@@ -54,8 +80,13 @@ def describe_sample(sample: ResultSample) -> str:
     if sample.kind == "object":
         return f"an object {_write_shape(sample)}"
     if sample.kind == "str":
-        return f"text: {sample.text!r}{'...' if sample.size > len(sample.text) else ''}"
+        return f"text: {quote_text(sample)}"
     return "None" if sample.kind == "None" else f"one {sample.kind}"
+
+
+def quote_text(sample: ResultSample) -> str:
+    """Returns the beginning of a text, in quotes on one line."""
+    return f"{sample.text[:_TEXT_CHARACTERS]!r}{'...' if max(sample.size, len(sample.text)) > _TEXT_CHARACTERS else ''}"
 
 
 def sample_schema(schema: object, levels: int = LEVELS) -> ResultSample | None:
@@ -67,7 +98,7 @@ def sample_schema(schema: object, levels: int = LEVELS) -> ResultSample | None:
         if not properties:
             return None
         shown = islice(properties.items(), MOST_FIELDS) if levels else ()
-        fields = {str(name)[:_NAME_CHARACTERS]: sample_schema(each, levels - 1) or ResultSample("value") for name, each in shown}
+        fields = {_name_field(name): sample_schema(each, levels - 1) or ResultSample("value") for name, each in shown}
         return ResultSample("object", len(properties), fields if levels else None)
     if kind == "array":
         return ResultSample("list", -1, None, sample_schema(content.get("items"), levels) or ResultSample("value"))
