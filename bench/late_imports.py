@@ -32,6 +32,9 @@ TABLE = re.compile(r"(<!-- late imports -->\n).*?(<!-- /late imports -->)", re.D
 LEAST_MILLISECONDS = 5.0
 """What a late import must save at one start to be worth its place."""
 OPTIONAL = {
+    "deno": "in the extra `typescript`",
+    "gristmill.guard.program.typescript.check_typescript": "in the extra `typescript`",
+    "gristmill.guard.program.typescript.prepare_typescript": "in the extra `typescript`",
     "opentelemetry.exporter.otlp.proto.http.trace_exporter": "not needed where the host program exports traces itself",
     "readline": "missing on some systems",
 }

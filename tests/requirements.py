@@ -137,6 +137,8 @@ REQUIREMENTS = (
     _threat(171, "two processes never execute the same Idempotency-Key, also between a claim and its record"),
     _threat(172, "whenever the service is killed, each promised program ends, each write is made once, and nothing is left over"),
     _threat(173, "a database that restarts or a lack of processes is told, and what was refused runs once afterwards"),
+    _threat(180, "the jail holds a program in TypeScript without the help of Deno's own permissions"),
+    _threat(181, "without its compiler no page of V8 is ever writable and executable"),
     Requirement("P4", "issue 2", "a run ends at its limits and leaves nothing running, even when the host is killed"),
     Requirement("P5", "issue 2", "without a session every execution is fresh"),
     Requirement("P6", "issue 4", "writes approved in one decision are made once each, even when the gateway is killed half-way"),

@@ -156,6 +156,9 @@ def relocate(target: Path) -> Path:
     for editable in site.glob("*gristmill*.pth"):
         editable.unlink()
     (site / "gristmill.pth").write_text(f"{target / 'src'}\n")
+    deno = Path(sys.executable).parent / "deno"
+    if deno.exists():
+        _copy_file(deno, venv / "bin" / "deno")
     code = ROOT / ".venv" / "code"
     if code.is_dir():
         _copy_tree(code, venv / "code", without=("tests",))

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from gristmill.catalog.search.search_hits import DetailLevel, ServerSummary
     from gristmill.config.tree import Config
     from gristmill.guard.policy.approvals import Approval
-    from gristmill.model import Budget, Identity, Isolation, Json, Limits, Outcome, Plan, Strategy, Tool
-    from gristmill.runtime.tools.discovery import DescribedTools, Language, SearchAnswer, ServerRow
+    from gristmill.model import Budget, Identity, Isolation, Json, Language, Limits, Outcome, Plan, Strategy, Tool
+    from gristmill.runtime.tools.discovery import DescribedTools, SearchAnswer, ServerRow
     from gristmill.upstream.base import Ask
     from gristmill.upstream.python_functions import Function
 
@@ -75,6 +75,7 @@ class BlockingRuntime(AbstractContextManager["BlockingRuntime"]):
         approve: Callable[[Plan], Literal["all", "none"] | Sequence[int]] | None = None,
         emit: Emit = ignore_event,
         ask: Ask | None = None,
+        language: Language | None = None,
     ) -> Outcome:
         """Does the same as ``Runtime.execute``; ``emit``, ``ask`` and ``approve`` are called from another thread."""
 
@@ -85,6 +86,7 @@ class BlockingRuntime(AbstractContextManager["BlockingRuntime"]):
         return self._call_method(
             "execute", code, session=session, limits=limits, context=context, resume=resume, budget=budget, strategy=strategy,
             identity=identity, caller=caller, tenant=tenant, approve=ask_in_thread if approve else None, emit=emit, ask=ask,
+            language=language,
         )  # fmt: skip
 
     def pending_approvals(self) -> tuple[Approval, ...]:

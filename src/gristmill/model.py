@@ -44,6 +44,7 @@ RunNote = Literal[
     "sent:sequence", "sent:set", "sent:table", "sent:uuid", "not_shown",
 ]  # fmt: skip
 """What code inside the sandbox did that its caller should know: codes, because the sandbox's own words are not trusted."""
+Language = Literal["python", "typescript"]
 
 
 class Limits(Struct, frozen=True, kw_only=True):
@@ -87,6 +88,8 @@ class Execution(Struct, frozen=True, kw_only=True):
     """Whether its outcome is kept, so that it can be fetched later, also after a restart."""
     conversation: str | None = None
     """The conversation that it belongs to in the token accounts; without one, its session, or the execution alone."""
+    language: Language | None = None
+    """The language of the code; without one it is recognised: Python, or TypeScript where the code is no Python."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -80,6 +80,15 @@ class LimitsConfig(Section):
         return Limits(**dict(self))  # not `model_dump`, which would first build a serializer for this section
 
 
+class TypeScriptConfig(Section):
+    """The sandboxes for TypeScript; they need `gristmill[typescript]` and are started with the first program."""
+
+    warm: int = Field(default=1, ge=0, le=64)
+    """Sandboxes for TypeScript that wait for code, once the first program has run."""
+    jit: bool = False
+    """Whether V8 may compile code at run time: long computations get faster, and memory may be writable and executable."""
+
+
 class SandboxConfig(Section):
     """The sandbox in which code runs."""
 
@@ -107,6 +116,8 @@ class SandboxConfig(Section):
     """How many sessions' interpreters are kept; the one used longest ago is ended first."""
     sessions_memory_mb: int = Field(default=1_024, ge=16, le=1_048_576)
     """Memory of all kept interpreters together; the one used longest ago is ended first."""
+    typescript: TypeScriptConfig = use_section_defaults()
+    """Programs in TypeScript."""
 
     @field_validator("packages")
     @classmethod

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from gristmill.errors import CallRefused, Conflict, NotFound, StoreUnavailable
 from gristmill.ledger.journal_sizes import RunSize, choose_excess
 from gristmill.ledger.record_formats import UNMARKED_FORMAT, mark_format, split_format
-from gristmill.model import LOCAL_IDENTITY, Identity, Json
+from gristmill.model import LOCAL_IDENTITY, Identity, Json, Language
 from gristmill.store.base import Row, Statement, Store, Transaction, Value
 
 State = Literal["sent", "done", "failed"]
@@ -80,6 +80,7 @@ class RunRecord(Struct, frozen=True, kw_only=True):
     status: str
     owner: Identity = LOCAL_IDENTITY
     context: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    language: Language | None = None
     lacks_context: bool = False
     """Whether an early version recorded it without its context: its own ``code``, which is empty here, must not be run."""
 
@@ -139,7 +140,8 @@ class Journal:
         return await self._store.change(claim_row)
 
     def _build_run_statement(self, run: RunRecord) -> Statement:
-        text = _encode_json({"code": run.code, "context": dict(run.context)})
+        language = {"language": run.language} if run.language is not None else {}
+        text = _encode_json({"code": run.code, "context": dict(run.context), **language})
         program = self._seal.seal(mark_format(PROGRAM_FORMAT, text), f"run/{run.id}")
         self._written += len(program)
         return _PUT_RUN, (run.id, run.root, run.session, run.owner.caller, run.owner.tenant, program, run.status, self._clock())
@@ -281,7 +283,7 @@ def _parse_program(record: bytes, execution: str) -> dict[str, Any]:
         found = json.loads(content)
     except ValueError:
         found = None
-    if isinstance(found, dict) and set(cast("Any", found)) == {"code", "context"}:
+    if isinstance(found, dict) and set(cast("Any", found)) - {"language"} == {"code", "context"}:
         return cast("dict[str, Any]", found)
     if number == UNMARKED_FORMAT:
         return {"code": "", "lacks_context": True}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 
 from gristmill.errors import Cancelled, Conflict, OutcomeNotStored
-from gristmill.model import Budget, Execution, Identity, Json, Outcome, Strategy
+from gristmill.model import Budget, Execution, Identity, Json, Language, Outcome, Strategy
 from gristmill.runs.active_run import ActiveRun
 from gristmill.runs.idempotency import (
     REQUEST,
@@ -42,6 +42,7 @@ class RunRequest(Struct, frozen=True, kw_only=True):
     resume: str | None = None
     budget: Budget | None = None
     strategy: Strategy | None = None
+    language: Language | None = None
     background: bool = False
     key: str | None = None
     fingerprint: str | None = None
@@ -79,7 +80,7 @@ async def begin_execution(runs: ServedRuns, request: RunRequest) -> tuple[Active
             return found, True
     promise = Execution(
         id=run.id, code=request.code or "", session=request.session, context=request.context, resume=request.resume,
-        identity=run.identity,
+        identity=run.identity, language=request.language,
     )  # fmt: skip
     work = partial(_execute_request, runs, run, request)
     start_run(runs, run, work, promise=promise if run.is_promised else None, hold=request.hold)
@@ -90,7 +91,7 @@ async def _execute_request(runs: ServedRuns, run: ActiveRun, request: RunRequest
     return await runs.runtime.execute(
         request.code, session=request.session, limits=request.limits, context=request.context, resume=request.resume,
         budget=request.budget, strategy=request.strategy, identity=run.identity, emit=run.record_event, execution_id=run.id,
-        promised=run.is_promised, conversation=request.conversation,
+        promised=run.is_promised, conversation=request.conversation, language=request.language,
     )  # fmt: skip
 
 

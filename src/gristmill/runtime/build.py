@@ -40,6 +40,7 @@ from gristmill.runtime.open.open_servers import build_tool_layers, group_by_serv
 from gristmill.runtime.open.own_folders import list_own_folders
 from gristmill.runtime.open.sandboxes.open_sandboxes import OpenSandboxes, open_sandboxes
 from gristmill.runtime.open.session_stores import SessionStores
+from gristmill.runtime.open.typescript_sandboxes import TypeScriptSandboxes
 from gristmill.runtime.recording.record_searches import SearchRecorder
 from gristmill.runtime.recording.recorder import Recorder
 from gristmill.runtime.recording.token_accounts import TokenAccounts
@@ -92,6 +93,7 @@ async def open_rooms(
             async with rooms.serving_processes.announce(), _keep_running(rooms.ended_sessions.run_forever()):
                 yield replace(rooms, callers=callers)
         finally:
+            await rooms.typescript.close()
             await rooms.recorder.accounts.wait_until_counted()
 
 
@@ -144,16 +146,18 @@ def _build_rooms(
         tool_layers=build_tool_layers(config, library),
         clean_errors=CleanErrors(durable.credentials, list_own_folders(config.state_dir)),
     )  # fmt: skip
+    typescript = TypeScriptSandboxes(config, pool.isolation)
     site = find_packages_folder(config.sandbox.venv, config.sandbox.packages, config.state_dir)
     check_code = CodeChecks(library, upstreams, stores.workspaces, site, config.guard)
     name_tool = build_name_tool(library.find_key)
     return Rooms(
-        config=config, pool=pool, interpreters=kept, session_stores=stores, upstreams=upstreams, library=library,
-        discovery=discovery,
+        config=config, pool=pool, interpreters=kept, typescript=typescript, session_stores=stores, upstreams=upstreams,
+        library=library, discovery=discovery,
         broker=broker, intake=intake, check_code=check_code,
         spent=durable.spent, mask_and_flow=mask_and_flow, search_recorder=searches,
         content_masks=ContentMasks(redactors=durable.redactors, config=config.mask),
-        serving_processes=processes, ended_sessions=_build_ended_sessions(config, durable, processes, kept, mask_and_flow),
+        serving_processes=processes,
+        ended_sessions=_build_ended_sessions(config, durable, processes, kept, typescript, mask_and_flow),
         presenter=Presenter(
             config=config.shaping, masks=config.mask.mode != "off",
             place=partial(_open_save_place, stores, mask_and_flow, config.sessions.results_hours),
@@ -173,17 +177,20 @@ def _build_rooms(
 
 
 def _build_ended_sessions(
-    config: Config, durable: DurableStores, processes: ServingProcesses, kept: KeptInterpreters, mask_and_flow: MaskAndFlowLayers
-) -> EndedSessions:
+    config: Config, durable: DurableStores, processes: ServingProcesses, kept: KeptInterpreters, typescript: TypeScriptSandboxes,
+    mask_and_flow: MaskAndFlowLayers,
+) -> EndedSessions:  # fmt: skip
     async def drop_session(space: str) -> None:
         await kept.drop(space)
+        await typescript.drop(space)
         mask_and_flow.forget_session(space)
         durable.redactors.forget_session(space)
 
     stores = durable.session_stores
     return EndedSessions(
         sessions=stores.sessions, endings=stores.endings, processes=processes, workspaces=stores.workspaces,
-        list_kept=lambda: kept.names, drop_session=drop_session, read_store_id=partial(read_store_id, durable.store),
+        list_kept=lambda: (*kept.names, *typescript.names), drop_session=drop_session,
+        read_store_id=partial(read_store_id, durable.store),
         state_dir=config.state_dir,
     )  # fmt: skip
 

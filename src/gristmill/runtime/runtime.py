@@ -21,7 +21,7 @@ from gristmill.model import LOCAL, Execution, Limits
 from gristmill.runtime.calls.learn_from_calls import OUTSIDE
 from gristmill.runtime.choose_identity import choose_identity
 from gristmill.runtime.execution.direct_call import DirectCall
-from gristmill.runtime.execution.given_options import check_limits, check_options, choose_budget
+from gristmill.runtime.execution.given_options import check_limits, check_options, choose_budget, choose_language
 from gristmill.runtime.execution.given_values import check_given_values
 from gristmill.runtime.open.readiness import ReadinessProbe, ReadinessProblem
 from gristmill.runtime.open.state_folders import check_state_folder
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
     from gristmill.ledger.audit.audit import Audit
     from gristmill.ledger.metrics import NoMetrics
     from gristmill.ledger.trace import NoTraces
-    from gristmill.model import Budget, Identity, Isolation, Json, Outcome, Strategy, Tool
+    from gristmill.model import Budget, Identity, Isolation, Json, Language, Outcome, Strategy, Tool
     from gristmill.runtime.execution.accepted_executions import Check
     from gristmill.runtime.execution.content_masks import ContentMasks
     from gristmill.runtime.execution.execute import Approve
     from gristmill.runtime.open.session_stores import SessionStores
     from gristmill.runtime.recording.read_stats import Stats
     from gristmill.runtime.rooms import Rooms
-    from gristmill.runtime.tools.discovery import DescribedTools, Language, SearchAnswer, ServerRow
+    from gristmill.runtime.tools.discovery import DescribedTools, SearchAnswer, ServerRow
     from gristmill.upstream.base import Ask
     from gristmill.upstream.python_functions import Function
 
@@ -161,6 +161,7 @@ class Runtime:
         ask: Ask | None = None,
         promised: bool = False,
         conversation: str | None = None,
+        language: Language | None = None,
     ) -> Outcome:
         """Executes ``code`` and returns an outcome, whether the code succeeds or fails.
 
@@ -171,6 +172,7 @@ class Runtime:
         receives output and calls as they happen. ``ask`` answers the questions of servers about this execution's calls; the
         runtime must have been opened with one, too. The outcome of a ``promised`` execution is stored: see ``accept_execution``
         and ``outcome``. ``conversation`` names the loop of a model that the token accounts add up; without it a session is one.
+        ``language`` is recognised from the code if it is not given.
 
         Raises:
             SandboxError: the sandbox, not the code, failed.
@@ -196,6 +198,7 @@ class Runtime:
             strategy=strategy,
             promised=promised,
             conversation=conversation,
+            language=choose_language(language),
         )
         with self._rooms.callers.attach_caller(execution.id, emit, ask):
             return await self._execute(execution, emit, approve)
@@ -517,6 +520,7 @@ class Runtime:
                 raise
             return  # there is nothing to drop
         await self._rooms.interpreters.drop(found.key)
+        await self._rooms.typescript.drop(found.key)
 
     @property
     def sessions_kept(self) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from gristmill.model import Isolation, Limits
+from gristmill.sandbox.guest_programs import GuestProgram
 from gristmill.sandbox.jail_layout import JailLayout, get_python_name
 
 SCRATCH, WORKSPACES = "/run/scratch", "/run/workspaces"
@@ -52,6 +53,8 @@ class JailSpec(Struct, frozen=True, kw_only=True):
     uid: int
     gid: int
     workspaces: str | None
+    program: GuestProgram | None = None
+    """What a sealed child becomes in place of our Python guest."""
 
 
 class JailPlan(Struct, frozen=True, kw_only=True):
@@ -72,11 +75,13 @@ def plan_jail(spec: JailSpec) -> JailPlan:
     return JailPlan(template=_plan_template(spec), child=_plan_child(spec))
 
 
-def make_child_values(limits: Limits, *, base_data: int, level: Isolation, keep: bool = False) -> dict[str, Any]:
+def make_child_values(
+    limits: Limits, *, base_data: int, level: Isolation, keep: bool = False, threads: int = 0
+) -> dict[str, Any]:
     """Returns the values of one execution that the child's steps refer to. ``base_data`` is the template's own data size.
 
     With ``keep`` the child outlives the execution: the kernel would count the CPU time of all executions together, so the host
-    alone limits it.
+    alone limits it. ``threads`` are those that the program in the jail needs for itself.
     """
     memory = limits.memory_mb << 20
     rlimits = {
@@ -90,7 +95,7 @@ def make_child_values(limits: Limits, *, base_data: int, level: Isolation, keep:
         "nofile": limits.open_files,
     }
     if level == "namespaces":  # without a user namespace the kernel would also count the service's own processes
-        rlimits["nproc"] = limits.processes
+        rlimits["nproc"] = limits.processes + threads
     return {"rlimits": rlimits, "workspace_mb": limits.workspace_mb, "workspace_files": limits.workspace_files}
 
 
@@ -104,7 +109,7 @@ def _plan_template(spec: JailSpec) -> tuple[JailStep, ...]:
         # Root builds the tree before it gives up root: only root can name sources below folders closed to other users.
         *([make_step("unshare", names=others)] if spec.as_root else enter),
         make_step("new_root", size="2m"),
-        *(make_step("bind", source=source, target=target) for source, target in spec.layout.binds),
+        *(make_step("bind", source=source, target=target) for source, target in (*spec.layout.binds, *_list_program_binds(spec))),
         *(make_step("symlink", target=target, path=path) for target, path in spec.layout.links),
         make_step("cover_packages", library=spec.layout.library),
         *(make_step("file", path=f"{spec.layout.mill}/gristmill/{part}__init__.py", text="") for part in ("", "sandbox/")),
@@ -133,13 +138,21 @@ def _plan_template(spec: JailSpec) -> tuple[JailStep, ...]:
 
 def _plan_child(spec: JailSpec) -> tuple[JailStep, ...]:
     read = [*{target for _, target in spec.layout.binds if not target.startswith(spec.layout.mill)}, "/etc"]
+    if spec.program is not None:  # Python itself is of no use after the program has taken its place
+        read = [*_list_program_needs(spec), "/etc"]
     return (
         make_step("die_with_parent"),
         make_step("hang_up"),
         make_step("unblock_signals"),
         make_step("await_admission"),
         make_step("unshare", names=["mount", "ipc", "uts", "cgroup"]),
-        make_step("scratch", path=SCRATCH, megabytes="$workspace_mb", files="$workspace_files"),
+        make_step(
+            "scratch",
+            path=SCRATCH,
+            megabytes="$workspace_mb",
+            files="$workspace_files",
+            **({} if spec.program is None else {"executable": False}),
+        ),
         make_step("rebind", source=f"{SCRATCH}/tmp", target="/tmp"),
         make_step("rebind", source="$workspace", target="/workspace"),
         make_step("cover", path=WORKSPACES),
@@ -163,7 +176,7 @@ def _plan_child(spec: JailSpec) -> tuple[JailStep, ...]:
             ],
         ),
         make_step("close_others"),
-        make_step("seccomp", filter="seal"),
+        *_plan_end(spec, "seal"),
     )
 
 
@@ -178,6 +191,8 @@ def _plan_landlock_template(spec: JailSpec) -> tuple[JailStep, ...]:
 
 def _plan_landlock_child(spec: JailSpec) -> tuple[JailStep, ...]:
     read = sorted({target for _, target in spec.layout.binds if not target.startswith(spec.layout.mill + "/gristmill")})
+    if spec.program is not None:
+        read = sorted(_list_program_needs(spec))
     return (
         make_step("die_with_parent"),
         make_step("hang_up"),
@@ -192,8 +207,32 @@ def _plan_landlock_child(spec: JailSpec) -> tuple[JailStep, ...]:
             own=[["$workspace", "write"], ["$tmp", "write"]],
         ),
         make_step("close_others"),
-        make_step("seccomp", filter="code"),
+        *_plan_end(spec, "code"),
     )
+
+
+def _plan_end(spec: JailSpec, filter_: str) -> tuple[JailStep, ...]:
+    """Returns the last steps of a child: its filter of system calls, and the program that takes its place, if any."""
+    if spec.program is None:
+        return (make_step("seccomp", filter=filter_),)
+    command, environment = spec.program.make_command(spec.level), make_program_environment(spec)
+    return (make_step("seccomp", filter="program"), make_step("exec_program", command=command, env=environment))
+
+
+def _list_program_binds(spec: JailSpec) -> tuple[tuple[str, str], ...]:
+    return spec.program.list_binds(spec.level) if spec.program is not None else ()
+
+
+def _list_program_needs(spec: JailSpec) -> set[str]:
+    """Returns what the program may read and execute: itself, our script and the shared libraries."""
+    libraries = {target for _, target in spec.layout.binds if target.startswith(("/usr/lib", "/lib"))}
+    return {target for _, target in _list_program_binds(spec)} | libraries
+
+
+def make_program_environment(spec: JailSpec) -> dict[str, str]:
+    """Returns the environment variables of the program that takes a child's place."""
+    home = {"HOME": "/workspace", "TMPDIR": "/tmp", "DENO_DIR": "/tmp/.deno"} if spec.level == "namespaces" else {}
+    return {**home, "LANG": "C.UTF-8", "NO_COLOR": "1", "DENO_NO_UPDATE_CHECK": "1", "TZ": "UTC", "USER": "agent"}
 
 
 def _make_environment(spec: JailSpec) -> dict[str, str]:

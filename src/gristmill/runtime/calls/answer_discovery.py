@@ -6,9 +6,9 @@ from functools import cached_property
 from typing import Any
 
 from gristmill.catalog.search.search_hits import BUDGET_TOKENS, DetailLevel
-from gristmill.model import Handler, Tool, ToolCall, ToolResult
+from gristmill.model import Handler, Language, Tool, ToolCall, ToolResult
 from gristmill.runtime.calls.learn_from_calls import list_askers
-from gristmill.runtime.tools.discovery import Discovery, Language, SearchAnswer
+from gristmill.runtime.tools.discovery import Discovery, SearchAnswer
 from gristmill.upstream.python_functions import PythonFunctions
 
 FindSkills = Callable[[ToolCall], Awaitable[Sequence[Tool]]]

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from gristmill.catalog.catalog import Catalog
 from gristmill.catalog.python_names import make_python_names
 from gristmill.config.sections.guard_section import GuardConfig
+from gristmill.errors import CodeRefused
 from gristmill.guard.program.check_program import GUEST_MODULES, MOST_CHARS, read_and_check
 from gristmill.guard.program.house_rules import check_house_rules
 from gristmill.guard.program.known_tools import KnownServer, KnownTools
@@ -17,6 +18,7 @@ from gristmill.guard.program.program_problems import build_refusal
 from gristmill.guard.program.runnable_text import check_runnable_text
 from gristmill.guard.program.undefined_names import NameMeanings, build_name_meanings, has_undefined_names
 from gristmill.runtime.execution.execution_state import ExecutionState
+from gristmill.runtime.execution.typescript_programs import is_typescript
 from gristmill.runtime.tools.tool_library import ToolLibrary
 from gristmill.session.files.workspace import Workspaces
 from gristmill.upstream.base import Upstreams
@@ -42,6 +44,8 @@ class CodeChecks:
         """
         code = run.execution.code
         check_runnable_text(code)
+        if is_typescript(run):
+            return self._check_typescript(run)
         check_house_rules(code, self._house_rules)
         known = self._get_known_tools(run.space)
         checked = read_and_check(code, known, self._meanings, fresh=run.space is None)
@@ -62,6 +66,20 @@ class CodeChecks:
         except OSError:
             names = []
         return sorted(name.partition("-")[0] for name in names if name.endswith(".dist-info"))
+
+    def _check_typescript(self, run: ExecutionState) -> tuple[str, ...]:
+        from gristmill.guard.program.typescript.check_typescript import check_typescript  # an extra that few programs need
+
+        if self._house_rules.allowed_modules is not None or self._house_rules.denied_names:
+            raise CodeRefused(
+                "the rules for modules and names (guard.allowed_modules, guard.denied_names) are rules for Python, and this "
+                "program is TypeScript: write Python",
+                rule="guard.house_rules",
+            )
+        problems = check_typescript(run.execution.code, self._get_known_tools(run.space))
+        if (refused := build_refusal(problems)) is not None:
+            raise refused
+        return tuple(map(str, problems))
 
     def _get_known_tools(self, space: str | None) -> KnownTools:
         catalog = self._library.catalog

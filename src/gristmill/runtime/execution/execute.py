@@ -22,6 +22,7 @@ from gristmill.runtime.execution.fit_literals import fit_context, fit_literals
 from gristmill.runtime.execution.present_content import present_content
 from gristmill.runtime.execution.present_report import PresentedReport
 from gristmill.runtime.execution.repair_code import describe_repair, explain_code, repair_code, unwrap_code
+from gristmill.runtime.execution.typescript_programs import is_typescript, prepare_program, switch_to_typescript
 from gristmill.runtime.recording.recorder import ExecutionRecorder
 from gristmill.runtime.rooms import Rooms
 from gristmill.sandbox.base import CallGate, NotBegun, SandboxJob
@@ -65,11 +66,14 @@ async def execute(
         advice, repaired, plan = (), (), None
         try:
             run = record.run = await rooms.intake.begin_run(execution)
-            repaired = () if direct else unwrap_code(run)
+            repaired = () if direct or is_typescript(run) else unwrap_code(run)
             advice = () if direct else await _check_code(rooms, run)
             listeners = _Listeners(emit, approve, record, direct)
             run, report, plan = await _run_until_decided(rooms, run, listeners)
-            if report.error_type and direct is None and (steps := repair_code(run, report)):
+            if report.error_type and direct is None and switch_to_typescript(run, report, rooms.typescript):
+                advice = await _check_code(rooms, run)
+                run, report, plan = await _run_until_decided(rooms, run, listeners)
+            elif report.error_type and direct is None and (steps := repair_code(run, report)):
                 repaired, advice = (*repaired, *steps), await _check_code(rooms, run)
                 run, report, plan = await _run_until_decided(rooms, run, listeners)
             advice = (*advice, *explain_code(run, report)) if report.error_type else advice
@@ -174,7 +178,7 @@ async def _run_in_sandbox(rooms: Rooms, run: ExecutionState, handler: Handler, e
         run.gate, run.loss = CallGate(), run.loss or lent.loss
         job = SandboxJob(
             execution=execution.id,
-            code=fit_literals(run, rooms.config.mask.mode),
+            code=prepare_program(rooms.library.catalog, run) if is_typescript(run) else fit_literals(run, rooms.config.mask.mode),
             limits=execution.limits,
             context=fit_context(run, rooms.config.mask.mode),
             session=execution.session,
@@ -210,14 +214,17 @@ async def _save_files(rooms: Rooms, run: ExecutionState, files: Mapping[str, byt
 @asynccontextmanager
 async def _open_sandbox(rooms: Rooms, run: ExecutionState) -> AsyncGenerator[LentInterpreter]:
     """Opens a fresh sandbox, or the interpreter that a session keeps; a rehearsal in the latter is undone afterwards."""
-    limits = run.execution.limits
+    limits, pool, interpreters = run.execution.limits, rooms.pool, rooms.interpreters
+    if is_typescript(run):
+        opened = await rooms.typescript.open()
+        pool, interpreters = opened.pool, opened.interpreters
     if run.space is None:
-        async with rooms.pool.lease(limits) as sandbox:
+        async with pool.lease(limits) as sandbox:
             yield LentInterpreter(sandbox=sandbox)
     else:
         workspace = partial(rooms.session_stores.workspaces.make_folder, run.space)
         undo = (lambda: bool(run.planned)) if rooms.may_rehearse(run.space, run.execution.code) else None
-        async with rooms.interpreters.use(run.space, limits, workspace, undo, share=run.execution.identity.tenant) as lent:
+        async with interpreters.use(run.space, limits, workspace, undo, share=run.execution.identity.tenant) as lent:
             yield lent
 
 

@@ -3,7 +3,7 @@
 from typing import Any, get_args
 
 from gristmill.errors import ConfigError
-from gristmill.model import Budget, Limits, Strategy
+from gristmill.model import Budget, Language, Limits, Strategy
 
 MOST_TOKENS = 1_000_000
 
@@ -25,6 +25,28 @@ def choose_budget(given: Budget | int | None) -> Budget | None:
             f" each from 0 to {MOST_TOKENS:,}"
         )
     return budget
+
+
+def choose_language(given: Any) -> Language | None:
+    """Returns the language of a program, or None if it is to be recognised; common short names are accepted.
+
+    Raises:
+        ConfigError: programs in that language cannot be run.
+    """
+    if given is None:
+        return None
+    known: dict[Any, Language] = {
+        "python": "python",
+        "py": "python",
+        "typescript": "typescript",
+        "ts": "typescript",
+        "javascript": "typescript",
+        "js": "typescript",
+    }
+    found = known.get(given.lower() if isinstance(given, str) else given)
+    if found is None:
+        raise ConfigError(f"there is no language {str(given)[:60]!r}; there are python and typescript")
+    return found
 
 
 def check_options(**texts: Any) -> None:

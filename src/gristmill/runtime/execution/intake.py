@@ -129,7 +129,8 @@ class Intake(Struct, frozen=True, kw_only=True):
         if execution.session not in (None, before.session):
             raise Refused(f"execution {before.id} belongs to another session", rule="resume.owner")
         code, context = execution.code or before.code, execution.context or before.context
-        return replace(execution, session=before.session, code=code, context=context), before.root
+        language = execution.language or (None if execution.code else before.language)
+        return replace(execution, session=before.session, code=code, context=context, language=language), before.root
 
     async def _open_space(self, execution: Execution) -> str | None:
         if execution.session is None:
@@ -146,7 +147,7 @@ def _build_run_record(run: ExecutionState, status: str) -> RunRecord:
     execution = run.execution
     return RunRecord(
         id=execution.id, root=run.root, session=execution.session, owner=execution.identity, code=execution.code,
-        status=status, context=execution.context,
+        status=status, context=execution.context, language=execution.language,
     )  # fmt: skip
 
 
@@ -155,4 +156,6 @@ def _explain_stop(run: ExecutionState, report: Report) -> str | None:
     if report.status == "ok":
         return None
     lines = (report.error or report.limit or report.status).strip().splitlines() or [report.status]
-    return str(run.mask_value(lines[-1]))[:STOPPED_CHARACTERS]
+    # An error in TypeScript has its places below its message, one in Python above it.
+    told = next((line for line in reversed(lines) if not line.startswith("    at ")), lines[-1])
+    return str(run.mask_value(told))[:STOPPED_CHARACTERS]

@@ -16,7 +16,7 @@ from gristmill.catalog.search.render_hits import SKILLS, estimate_tokens, render
 from gristmill.catalog.search.search_hits import BUDGET_TOKENS, DetailLevel, ServerSummary
 from gristmill.errors import NotFound
 from gristmill.loose_names import fold_name
-from gristmill.model import Tool
+from gristmill.model import Language, Tool
 from gristmill.near_names import find_near_names
 from gristmill.runtime.calls.learn_from_calls import OUTSIDE
 from gristmill.runtime.tools.search_answers import (
@@ -25,7 +25,6 @@ from gristmill.runtime.tools.search_answers import (
     MOST_TOKENS,
     QUERY_CHARACTERS,
     DescribedTools,
-    Language,
     SearchAnswer,
     build_answer_writing,
     list_fields,

@@ -1,7 +1,6 @@
 """The answers of a search, and how they are written."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal
 
 from msgspec import Struct
 
@@ -11,8 +10,6 @@ from gristmill.catalog.modules.tool_outline import render_signature_line, render
 from gristmill.catalog.search.render_hits import SKILLS, AnswerWriting
 from gristmill.catalog.search.search_hits import DetailLevel, SearchHit
 from gristmill.model import Json, Tool
-
-Language = Literal["python", "typescript"]
 
 MOST_HITS = 100
 MOST_KEYS = 100

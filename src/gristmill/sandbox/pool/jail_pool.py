@@ -21,6 +21,7 @@ from gristmill.errors import SandboxCrashed, SandboxError, SandboxUnavailable
 from gristmill.model import Isolation, Limits
 from gristmill.sandbox import jail_layout as layout
 from gristmill.sandbox.base import have_same_seal
+from gristmill.sandbox.guest_programs import GuestProgram
 from gristmill.sandbox.jail_plan import SCRATCH, WORKSPACES, JailSpec, make_child_values, plan_jail
 from gristmill.sandbox.linux import cgroups
 from gristmill.sandbox.linux import process_tree as tree
@@ -62,6 +63,8 @@ class PoolOptions(Struct, frozen=True, kw_only=True):
     require_cgroups: bool = False
     uid: int = 65_534
     gid: int = 65_534
+    program: GuestProgram | None = None
+    """What runs the code, if it is not our Python guest."""
 
 
 class LinuxPool:
@@ -270,7 +273,8 @@ class LinuxPool:
         async def branch(origin: Jail, seconds: float) -> Jail:
             return await self._branch_session(origin, session, seconds)
 
-        jail.branch = branch
+        if self.options.program is None:  # only our own guest can branch
+            jail.branch = branch
 
     def _attach_worker(self, jail: Jail, session: SessionProcesses, handles: JailHandles, inner_pid: int) -> None:
         worker = session.find_new_worker(inner_pid)
@@ -340,7 +344,8 @@ class LinuxPool:
         if group is not None:
             try:
                 # In a thread: when a process is moved, the kernel sometimes waits for all CPUs, which takes ten milliseconds.
-                await self._loop.run_in_executor(self._admission_thread, group.admit, pid, _make_group_limits(jail.limits))
+                limits = _make_group_limits(jail.limits, self.options.program)
+                await self._loop.run_in_executor(self._admission_thread, group.admit, pid, limits)
             except ProcessLookupError:
                 raise SandboxError("the sandbox ended before it was admitted") from None
         link.send(b"+")
@@ -349,7 +354,11 @@ class LinuxPool:
         ordinary = workspace is None and not keep and self.isolation == "namespaces" and jail.limits is self.options.limits
         if ordinary and self._common_values[0] is template:
             return self._common_values[1]
-        values = make_child_values(jail.limits, base_data=template.base_data, level=self.isolation, keep=keep)
+        program = self.options.program
+        values = make_child_values(
+            jail.limits, base_data=program.base_data if program else template.base_data, level=self.isolation, keep=keep,
+            threads=program.threads if program else 0,
+        )  # fmt: skip
         if self.isolation == "landlock":
             jail.scratch = self._make_scratch_folder()
             place, tmp = str(workspace or jail.scratch / "workspace"), str(jail.scratch / "tmp")
@@ -432,6 +441,7 @@ class LinuxPool:
         return TemplateOrder(
             level=self.isolation, plan=plan_jail(spec), preload=options.preload, site=spec.layout.site,
             workspace="/workspace" if self.isolation == "namespaces" else "", cgroups=self.cgroups.unique_folders(),
+            program=options.program,
         )  # fmt: skip
 
     # -- refilling ------------------------------------------------------------------------------------------------------
@@ -489,8 +499,9 @@ def _clear_scratch(folder: Path) -> None:
             shutil.rmtree(entry, ignore_errors=True)
 
 
-def _make_group_limits(limits: Limits) -> cgroups.GroupLimits:
-    return cgroups.GroupLimits(limits.memory_mb << 20, limits.processes + 1, limits.cpu_percent)
+def _make_group_limits(limits: Limits, program: GuestProgram | None) -> cgroups.GroupLimits:
+    threads = program.threads if program else 0
+    return cgroups.GroupLimits(limits.memory_mb << 20, limits.processes + 1 + threads, limits.cpu_percent)
 
 
 def make_jail_spec(options: PoolOptions, level: Isolation) -> JailSpec:
@@ -502,4 +513,5 @@ def make_jail_spec(options: PoolOptions, level: Isolation) -> JailSpec:
         uid=options.uid,
         gid=options.gid,
         workspaces=str(options.workspaces) if options.workspaces else None,
+        program=options.program,
     )

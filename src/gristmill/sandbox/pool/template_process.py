@@ -15,6 +15,7 @@ from msgspec.structs import asdict
 
 from gristmill.errors import SandboxCrashed, SandboxUnavailable
 from gristmill.model import Isolation
+from gristmill.sandbox.guest_programs import GuestProgram
 from gristmill.sandbox.jail_plan import JailPlan, JailStep
 from gristmill.sandbox.linux.seccomp import syscall_filters as filters
 from gristmill.sandbox.pool.keeper_process import Keeper
@@ -32,6 +33,7 @@ class TemplateOrder(Struct, frozen=True, kw_only=True):
     site: str | None
     workspace: str
     cgroups: list[str] = field(default_factory=list[str])
+    program: GuestProgram | None = None
 
 
 class ChildExit(Struct, frozen=True, kw_only=True):
@@ -204,6 +206,8 @@ def _convert_order(order: TemplateOrder) -> dict[str, Any]:
         "code": filters.build_code_filter(order.level),
         "template": filters.build_template_filter(),
     }
+    if order.program is not None:
+        programs["program"] = filters.build_program_filter(order.level, jit=order.program.jit)
     return {
         "level": order.level,
         "child": _convert_steps(order.plan.child),

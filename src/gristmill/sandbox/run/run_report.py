@@ -15,6 +15,8 @@ from gristmill.sandbox.run.verdict import RunEnding, judge_ending
 
 MOST_LEFT_FILES, NAME_CHARACTERS = 3, 60
 """How many of the files that a program left are named, and how much of each name."""
+ENGINE_REPORT, ENGINE_MEMORY_END = "<--- Last few GCs --->", "# Fatal JavaScript out of memory"
+"""How the report begins that V8 writes when its heap is full, and what it says. A program that prints it harms itself."""
 
 
 class JailHandles(Struct, frozen=True, kw_only=True):
@@ -44,7 +46,8 @@ def build_report(run: JailRun, ending: RunEnding, handles: JailHandles, found: J
     if text:
         run.emit(OutputWritten(execution=run.job.execution, text=text))
     output, truncated = handles.output.text()
-    verdict = judge_ending(ending, run.job.limits, out_of_memory=found.out_of_memory)
+    output, engine_out_of_memory = _cut_engine_report(output) if ending.done is None else (output, False)
+    verdict = judge_ending(ending, run.job.limits, out_of_memory=found.out_of_memory or engine_out_of_memory)
     return Report(
         status=verdict.status,
         output=output,
@@ -74,6 +77,14 @@ def _list_left_files(done: bridge.DoneFrame) -> tuple[str, ...]:
 
 def _read_shown(shown: bridge.ShownFrame) -> ContentPart:
     return ContentPart(type="table" if shown.mime == "text/html" else "image", mime_type=shown.mime, data=shown.text)
+
+
+def _cut_engine_report(output: str) -> tuple[str, bool]:
+    """Returns the output without the report that V8 writes before it ends itself for lack of memory, and whether there is one."""
+    if ENGINE_MEMORY_END not in output:
+        return output, False
+    text, _, _ = output.partition(ENGINE_REPORT if ENGINE_REPORT in output else ENGINE_MEMORY_END)
+    return text.rstrip("\n#") + "\n" if text.strip("\n#") else "", True
 
 
 def _measure_peak_mb(handles: JailHandles, found: JailFindings) -> float:

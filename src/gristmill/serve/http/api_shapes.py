@@ -7,7 +7,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from gristmill.config.sections.serve_section import Scope
 from gristmill.json_bounds import check_json_values
-from gristmill.model import MOST_CODE_CHARACTERS, Budget, Outcome, Plan, Strategy
+from gristmill.model import MOST_CODE_CHARACTERS, Budget, Language, Outcome, Plan, Strategy
 from gristmill.serve.http.documented_as import DocumentedAs
 from gristmill.serve.http.passed_shapes import AuditRecordView, TokensView
 
@@ -75,7 +75,7 @@ class ExecuteRequest(_In):
     )
 
     code: str | None = Field(default=None, max_length=MOST_CODE_CHARACTERS)
-    """Python source. The value of its last expression is the result. Optional with `resume`."""
+    """Python or TypeScript source. The value of its last expression is the result. Optional with `resume`."""
     session: Name | None = None
     """The session that keeps variables and files between executions: a name of your choice, or the id of a session."""
     context: BoundedValues = Field(default_factory=dict, max_length=1_000)
@@ -86,8 +86,9 @@ class ExecuteRequest(_In):
     """The id of an earlier execution to resume: tool calls that succeeded in it are not made again."""
     background: bool = False
     """Answer 202 with the id at once; then follow `/executions/{id}/events` or poll `/executions/{id}`."""
-    language: Literal["python"] = "python"
-    """The language of the code; only `python` is supported."""
+    language: Language | None = None
+    """The language of the code. Without it the code is Python, or TypeScript where it is no Python; TypeScript needs the extra
+    `typescript` on the server."""
     budget: AskedBudget | Annotated[int, Field(ge=0, le=1_000_000)] | None = None
     """How many tokens the response may have. A plain number limits the result."""
     strategy: Strategy | None = None

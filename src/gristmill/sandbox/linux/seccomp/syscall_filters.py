@@ -108,6 +108,21 @@ def build_code_filter(level: str, machine: str = kernel.MACHINE) -> bytes:
     return _assemble_filter(read_policy(level), machine)
 
 
+def build_program_filter(level: str, *, jit: bool, machine: str = kernel.MACHINE) -> bytes:
+    """Builds the complete filter of a child that becomes another program; without ``jit`` no page is writable and executable."""
+    content = _read_policy_file()["program"]
+    base = read_policy(level)
+    allow = (base.allow | set(content["also"].split())) - set(content["without"].split())
+    own = [
+        _read_rule(rule)
+        for rule in (*content["when"], *(() if jit else content["without_jit"]))
+        if rule["syscall"] in base.allow or rule["syscall"] == "clone"
+    ]
+    replaced = {rule.syscall for rule in own}
+    rules = tuple(rule for rule in base.rules if rule.syscall not in replaced) + tuple(own)
+    return _assemble_filter(SyscallPolicy(allow=frozenset(allow), rules=rules, answers=base.answers), machine)
+
+
 def build_template_filter(machine: str = kernel.MACHINE) -> bytes:
     """Builds the filter of the template: the calls of children and the set-up calls. Children inherit it."""
     base = read_policy("namespaces")

@@ -55,6 +55,7 @@ class ForkTemplate:
         self.pid = os.getpid()
         self.namespaced = order["level"] == "namespaces"
         self.children: dict[int, int] = {}  # pid -> request id
+        self.program = next((step for step in order["child"] if step["do"] == "exec_program"), None)
         self.runner = _load_guest(order)
         missing = _preload_modules(order["preload"])
         if (threads := len(os.listdir("/proc/self/task"))) != 1:
@@ -143,8 +144,10 @@ class ForkTemplate:
             channel = seal.CHANNEL
             if not self.namespaced and os.getppid() != self.pid:
                 os._exit(0)  # the parent ended before the kernel was told to end this process with it
-            if b'"env"' in values:
-                os.environ.update(json.loads(values)["env"])
+            own: dict[str, str] = json.loads(values)["env"] if b'"env"' in values else {}
+            if self.program is not None:
+                _become_program(self.program, own)
+            os.environ.update(own)
             self.worker.serve(keep=end is not None)
         except BaseException as error:  # for any error: a half-sealed child must not continue
             text = json.dumps(["failed", str(error.args[-1] if isinstance(error, OSError) else error)]).encode()
@@ -202,6 +205,15 @@ def _reap_until_empty(worker: int) -> None:
         if pid == worker:
             code = os.waitstatus_to_exitcode(status)
             code = code if code >= 0 else 128 - code  # in the way of shells: pid 1 cannot kill itself by a signal
+
+
+def _become_program(program: dict[str, Any], own: dict[str, str]) -> None:
+    """Replaces this sealed child by another program; the channel is its standard input and output."""
+    for fd in (0, 1):
+        os.dup2(seal.CHANNEL, fd)
+    environment = {**program["env"], **own}
+    environment.setdefault("DENO_DIR", f"{environment.get('TMPDIR', '/tmp')}/.deno")
+    os.execve(program["command"][0], program["command"], environment)
 
 
 def _load_guest(order: dict[str, Any]) -> Any:

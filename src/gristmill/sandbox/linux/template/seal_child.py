@@ -178,6 +178,10 @@ def _enter_user_namespace(seal: ChildSeal, uid: int, gid: int, inside: int) -> N
         batch.store_result_at(opened, batch.argument_address(batch.add("write", -1, text, len(text), want=len(text)), 0))
 
 
+def _leave_to_child(seal: ChildSeal, command: list[str], env: dict[str, str]) -> None:
+    """Prepares nothing: the child itself becomes the program, after all calls."""
+
+
 def _mark_worker_fork(seal: ChildSeal) -> None:
     """Marks where a session forks: its code runs in a second process, so that the first outlives it; both are sealed alike."""
     seal.worker_at = len(seal.batch)
@@ -198,10 +202,11 @@ def _bind_again(seal: ChildSeal, source: str, target: str) -> None:
     seal.batch.add("mount", source, target, None, mounts.MS_BIND, None)
 
 
-def _mount_scratch(seal: ChildSeal, path: str, megabytes: int, files: int) -> None:
+def _mount_scratch(seal: ChildSeal, path: str, megabytes: int, files: int, executable: bool = True) -> None:
     """Mounts a fresh tmpfs with a size limit and a file limit; it holds tmp, shm and the private workspace."""
     options = f"mode=755,size={megabytes}m,nr_inodes={files + 5}"
-    seal.batch.add("mount", "scratch", path, "tmpfs", mounts.MS_NOSUID | mounts.MS_NODEV, options)
+    flags = mounts.MS_NOSUID | mounts.MS_NODEV | (0 if executable else mounts.MS_NOEXEC)
+    seal.batch.add("mount", "scratch", path, "tmpfs", flags, options)
     for name in ("tmp", "shm", "workspace"):
         seal.batch.add("mkdirat", AT_FDCWD, f"{path}/{name}", 0o777)
 
@@ -230,6 +235,7 @@ _STEPS: dict[str, Callable[..., None]] = {
     "descriptors": _place_descriptors,
     "die_with_parent": _die_with_parent,
     "drop_capabilities": _drop_capabilities,
+    "exec_program": _leave_to_child,
     "fork_worker": _mark_worker_fork,
     "hang_up": _close_template_socket,
     "proc_or_nothing": _mount_proc_or_nothing,

@@ -34,7 +34,7 @@ def _join_program(program: list[str]) -> Iterator[str]:
         yield text
 
 
-def read_typed_lines() -> Iterator[str]:
+def read_typed_lines(is_complete: Callable[[str], bool]) -> Iterator[str]:
     """Yields commands and statements as the user types them. Ctrl-C discards unfinished lines; end of input (Ctrl-D) ends it."""
     lines: list[str] = []
     while True:
@@ -48,7 +48,7 @@ def read_typed_lines() -> Iterator[str]:
             sys.stdout.write("\n")
             return
         text = "\n".join(lines)
-        if text.startswith(":") or is_complete_statement(text):
+        if text.startswith(":") or is_complete(text):
             lines = []
             if text.strip():
                 yield text.strip() if text.startswith(":") else text
@@ -64,6 +64,12 @@ def is_complete_statement(text: str) -> bool:
         # Our programs may `return` at the top level, which Python's compiler reports as an error even in an unfinished block.
         # So a text whose last line ends with a colon is taken as unfinished.
         return not re.search(r":\s*(#.*)?$", text.rsplit("\n", 1)[-1])
+
+
+def is_complete_typescript(text: str) -> bool:
+    """Tells whether a statement in TypeScript is complete: every bracket is closed, and the line before the last is not empty."""
+    depth = sum(text.count(mark) for mark in "([{") - sum(text.count(mark) for mark in ")]}")
+    return depth <= 0 or text.endswith("\n\n")
 
 
 def set_up_terminal(history: Path, complete: Complete) -> Callable[[], None]:

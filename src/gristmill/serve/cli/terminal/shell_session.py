@@ -11,7 +11,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from gristmill.config.tree import Config
 from gristmill.events import Emit
-from gristmill.model import Budget, Outcome, Plan
+from gristmill.model import Budget, Language, Outcome, Plan
 from gristmill.runtime.runtime import Runtime
 
 STOP_SECONDS = 5.0
@@ -52,7 +52,9 @@ class ShellSession:
 
         return self._portal.call(work)
 
-    def run(self, code: str, emit: Emit, decide: Callable[[Plan], PlanVerdict] | None) -> Outcome:
+    def run(
+        self, code: str, emit: Emit, decide: Callable[[Plan], PlanVerdict] | None, language: Language | None = None
+    ) -> Outcome:
         """Runs ``code``. When calls need approval, ``decide`` is called in this thread.
 
         Raises:
@@ -66,6 +68,7 @@ class ShellSession:
             return await asyncio.wrap_future(answer)
 
         options: dict[str, Any] = {"emit": emit, "budget": BUDGET, "approve": approve if decide is not None else None}
+        options["language"] = language
         task = self._portal.call(self._start, code, options, inbox)
         try:
             while (question := _wait_for_item(inbox)) is not None:

@@ -92,6 +92,7 @@ async def _execute_wanted(
         "limits": {"seconds": wanted.timeout} if wanted.timeout else None,
         "context": context or None,
         "resume": wanted.resume,
+        "language": wanted.language,
         "budget": wanted.budget and Budget(output_tokens=wanted.budget, result_tokens=wanted.budget),
     }
     async with open_run_options(door, runtime, run, ask, ctx) as options:

@@ -38,6 +38,7 @@ class ExecuteArguments(_Arguments):
     background: bool = False
     timeout: float | None = Field(default=None, gt=0, le=86_400)
     budget: int | None = Field(default=None, ge=1, le=100_000)
+    language: Literal["python", "typescript"] | None = None
 
 
 class CallArguments(_Arguments):

@@ -10,7 +10,7 @@ import typer
 from gristmill.config.tree import load_config
 from gristmill.errors import CodeRefused
 from gristmill.events import Event, OutputWritten
-from gristmill.model import MOST_CODE_CHARACTERS, Plan
+from gristmill.model import MOST_CODE_CHARACTERS, Language, Plan
 from gristmill.runtime.runtime import Runtime
 from gristmill.serve.cli.terminal.safe_output import (
     neutralize_text,
@@ -37,6 +37,10 @@ def run(
     session: Annotated[str | None, typer.Option(help="Run in this session; its files are kept between runs.")] = None,
     timeout: Annotated[float | None, typer.Option(help="Seconds it may take.", min=0.01)] = None,
     memory_mb: Annotated[int | None, typer.Option(help="Megabytes of memory it may use.", min=16)] = None,
+    language: Annotated[
+        Literal["python", "typescript"] | None,
+        typer.Option(help="Language of the program; default: by the file's ending, else recognised."),
+    ] = None,
     strategy: Annotated[
         Literal["summarize", "head_tail", "sample", "schema_only", "full"] | None,
         typer.Option(help="How to shorten output that is too long; default `shaping.strategy`."),
@@ -50,7 +54,7 @@ def run(
     json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
     config: ConfigFile = None,
 ) -> None:
-    """Run a Python program in the sandbox and print its outcome.
+    """Run a program in Python or TypeScript in the sandbox and print its outcome.
 
     The value of the last expression is the result. Calls that need approval are asked about at a terminal; elsewhere decide with
     `gristmill approvals`, then continue with `gristmill run --resume ID`. Exit codes: 0 success, 1 the program failed, 2 it was
@@ -65,9 +69,16 @@ def run(
     limits = {name: value for name, value in asked.items() if value is not None}
     sandbox: dict[str, Any] = {"warm": 0, **({"limits": limits} if limits else {})}
     how: dict[str, Any] = {"session": session, "resume": resume, "strategy": strategy}
+    how["language"] = language or _guess_language(file)
     how["approve"] = _choose_approver(approve, file, json=json)
     outcome = asyncio.run(_execute_and_print(load_config(config, sandbox=sandbox), code, how, json=json))
     raise typer.Exit(STATUS_EXIT_CODES[outcome.status])
+
+
+def _guess_language(file: str | None) -> Language | None:
+    """Returns the language that the ending of a file's name tells."""
+    ending = (file or "").rpartition(".")[2]
+    return "typescript" if ending in ("ts", "mts", "js", "mjs") else "python" if ending == "py" else None
 
 
 def read_code(file: str) -> str:

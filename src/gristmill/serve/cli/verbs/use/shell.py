@@ -10,10 +10,16 @@ import typer
 from gristmill.config.tree import load_config
 from gristmill.errors import Error
 from gristmill.events import Event, OutputWritten
-from gristmill.model import Outcome, Plan
+from gristmill.model import Language, Outcome, Plan
 from gristmill.serve.cli.terminal.safe_output import neutralize_text, outcome_to_json, print_error, print_hints, stderr, stdout
 from gristmill.serve.cli.terminal.shell_completion import CompletionNames, complete_word
-from gristmill.serve.cli.terminal.shell_input import read_typed_lines, set_up_terminal, split_piped_text
+from gristmill.serve.cli.terminal.shell_input import (
+    is_complete_statement,
+    is_complete_typescript,
+    read_typed_lines,
+    set_up_terminal,
+    split_piped_text,
+)
 from gristmill.serve.cli.terminal.shell_session import PlanVerdict, ShellInterrupted, ShellSession, open_shell_session
 from gristmill.serve.cli.terminal.show_plan import ask_at_terminal
 from gristmill.serve.cli.verb_options import ConfigFile
@@ -30,6 +36,7 @@ Python runs in the sandbox and keeps its variables; `await` works at the top lev
 
 def shell(
     session: Annotated[str, typer.Option(help="The session to use; its files are kept.")] = "shell",
+    ts: Annotated[bool, typer.Option("--ts", help="Type TypeScript instead of Python.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print each outcome as one line of JSON.")] = False,
     config: ConfigFile = None,
 ) -> None:
@@ -40,7 +47,7 @@ def shell(
     settings = load_config(config, sandbox={"warm": 0})
     with open_shell_session(settings, session) as opened:
         names = CompletionNames()
-        commands = _ShellCommands(opened, names, json=json)
+        commands = _ShellCommands(opened, names, "typescript" if ts else "python", json=json)
         if not sys.stdin.isatty():
             raise typer.Exit(_run_piped(commands, split_piped_text(sys.stdin.read())))
         opened.start_listing()
@@ -50,9 +57,11 @@ def shell(
             return complete_word(line, word, names)
 
         save = set_up_terminal(settings.state_dir / "shell_history", complete)
-        typer.echo(f"Python in the sandbox ({opened.runtime.isolation}); type :help for help", err=True)
+        typer.echo(
+            f"{'TypeScript' if ts else 'Python'} in the sandbox ({opened.runtime.isolation}); type :help for help", err=True
+        )
         try:
-            for text in read_typed_lines():
+            for text in read_typed_lines(is_complete_typescript if ts else is_complete_statement):
                 if commands.run_text(text) is None:
                     break
         finally:
@@ -73,8 +82,9 @@ def _run_piped(commands: "_ShellCommands", texts: Any) -> int:
 class _ShellCommands:
     """Runs commands and code of the shell, and prints their results."""
 
-    def __init__(self, opened: ShellSession, names: CompletionNames, *, json: bool) -> None:
+    def __init__(self, opened: ShellSession, names: CompletionNames, language: Language, *, json: bool) -> None:
         self._session, self._names, self._json = opened, names, json
+        self._language: Language = language
         self._is_used = False
 
     def run_text(self, text: str) -> int | None:
@@ -120,11 +130,12 @@ class _ShellCommands:
                 sys.stdout.flush()
 
         try:
-            outcome = self._session.run(code, show, _ask_approval if sys.stdin.isatty() and not self._json else None)
+            decide = _ask_approval if sys.stdin.isatty() and not self._json else None
+            outcome = self._session.run(code, show, decide, self._language)
         except ShellInterrupted:
             stderr().print("interrupted", style="yellow")
             return 130
-        if outcome.success:
+        if outcome.success and self._language == "python":
             self._names.learn(code)
         self._print_outcome(outcome)
         return STATUS_EXIT_CODES.get(outcome.status, 1)
