@@ -957,7 +957,7 @@ export interface components {
         ExecuteRequest: {
             /**
              * Code
-             * @description Python source. The value of its last expression is the result. Optional with `resume`.
+             * @description Python or TypeScript source. The value of its last expression is the result. Optional with `resume`.
              */
             code?: string | null;
             /**
@@ -987,11 +987,10 @@ export interface components {
             background: boolean;
             /**
              * Language
-             * @description The language of the code; only `python` is supported.
-             * @default python
-             * @constant
+             * @description The language of the code. Without it the code is Python, or TypeScript where it is no Python; TypeScript needs the extra
+             *     `typescript` on the server.
              */
-            language: "python";
+            language?: ("python" | "typescript") | null;
             /**
              * Budget
              * @description How many tokens the response may have. A plain number limits the result.

@@ -39,8 +39,8 @@ from gristmill.runtime.open.open_durable import DurableStores, open_durable_stor
 from gristmill.runtime.open.open_servers import build_tool_layers, group_by_server, open_discovery, open_library, open_servers
 from gristmill.runtime.open.own_folders import list_own_folders
 from gristmill.runtime.open.sandboxes.open_sandboxes import OpenSandboxes, open_sandboxes
+from gristmill.runtime.open.sandboxes.typescript_sandboxes import TypeScriptSandboxes
 from gristmill.runtime.open.session_stores import SessionStores
-from gristmill.runtime.open.typescript_sandboxes import TypeScriptSandboxes
 from gristmill.runtime.recording.record_searches import SearchRecorder
 from gristmill.runtime.recording.recorder import Recorder
 from gristmill.runtime.recording.token_accounts import TokenAccounts

@@ -15,8 +15,8 @@ from gristmill.runtime.execution.plan_differences import PlanDifferences
 from gristmill.runtime.execution.present_report import Presenter
 from gristmill.runtime.hints.give_hints import HintGiver
 from gristmill.runtime.open.ended_sessions import EndedSessions
+from gristmill.runtime.open.sandboxes.typescript_sandboxes import TypeScriptSandboxes
 from gristmill.runtime.open.session_stores import SessionStores
-from gristmill.runtime.open.typescript_sandboxes import TypeScriptSandboxes
 from gristmill.runtime.recording.record_searches import SearchRecorder
 from gristmill.runtime.recording.recorder import Recorder
 from gristmill.runtime.tools.discovery import Discovery

@@ -6,7 +6,7 @@ from gristmill.catalog.catalog import Catalog
 from gristmill.guard.program.repair.javascript import looks_like_javascript
 from gristmill.model import Report
 from gristmill.runtime.execution.execution_state import ExecutionState
-from gristmill.runtime.open.typescript_sandboxes import TypeScriptSandboxes
+from gristmill.runtime.open.sandboxes.typescript_sandboxes import TypeScriptSandboxes
 
 _JAVASCRIPT_GLOBALS = frozenset(
     "Array Atomics BigInt Boolean Buffer Date Deno Error Intl JSON Map Math Number Object Promise Proxy Reflect RegExp Set "

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from gristmill.config.tree import Config
 from gristmill.errors import SandboxUnavailable
 from gristmill.model import Isolation
-from gristmill.runtime.open.open_sandboxes import build_keep_rules, build_pool_options
+from gristmill.runtime.open.sandboxes.open_sandboxes import build_keep_rules, build_pool_options
 from gristmill.sandbox.base import Pool
 from gristmill.sandbox.guest_programs import INSTALL_COMMAND, find_typescript_guest
 from gristmill.sandbox.pool.jail_pool import LinuxPool
