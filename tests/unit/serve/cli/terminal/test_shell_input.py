@@ -47,5 +47,5 @@ def test_ctrl_c_forgets_what_was_typed_and_ctrl_d_ends_it(monkeypatch: pytest.Mo
         raise key
 
     monkeypatch.setattr(builtins, "input", answer)
-    assert list(read_typed_lines()) == ["y = 1", ":quit", "if y:\n    z\n"]
+    assert list(read_typed_lines(is_complete_statement)) == ["y = 1", ":quit", "if y:\n    z\n"]
     assert prompts == [">>> ", "... ", ">>> ", ">>> ", ">>> ", "... ", "... ", ">>> "]
