@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from bench.models.endpoint import read_text_calls
 from bench.models.judge import decode_answer, find_answer, is_same, name_failure
+from bench.models.model_report import summarize
 from bench.models.model_tasks import FORMS, SIX, is_done, list_example_tasks
+from bench.models.models_page import write_page
 
 from gristmill.testing import ModelAnswer, ModelCall, ModelFailure, ModelRequest, ModelServer
 
@@ -169,3 +171,47 @@ def test_an_endpoint_that_fails_stops_the_run_and_is_no_answer(tmp_path: Path) -
     assert failed.returncode != 0
     assert "no such key" in failed.stderr
     assert list((out / "now").glob("*.json")) == []
+
+
+def build_row(task: str, arm: str, *, is_right: bool, tokens: int) -> dict[str, Any]:
+    """One result as it is saved."""
+    counts = dict.fromkeys(("attempts", "failed_attempts", "searches", "calls_as_text", "requests", "tokens_cached"), 1)
+    error: dict[str, Any] = {"name": "execute_code", "arguments": {}, "is_error": True, "said": "failed\nKeyError: 'amount'"}
+    return {
+        "task": task, "place": "pam", "arm": arm, "is_right": is_right, "failure": None if is_right else "wrong", "why": "",
+        **counts, "tokens_in": tokens, "tokens_out": 10, "model_seconds": 1.0, "seconds": 60.0, "answer": "1", "truth": 1,
+        "steps": [error], "messages": [],
+    }  # fmt: skip
+
+
+def save_run(folder: Path, source: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Saves results as a run does, and adds them up."""
+    (folder / "about").mkdir(parents=True)
+    about = {"model": "scripted", "source": source, "requests": 5, "seed": 7, "max_tokens": 500, "protocol": "text",
+             "search_first": True, "is_local": True}  # fmt: skip
+    (folder / "about" / "run.json").write_text(json.dumps(about))
+    for row in rows:
+        (folder / f"{row['task']}.{row['arm']}.json").write_text(json.dumps(row))
+    return summarize(folder)
+
+
+def test_the_page_shows_what_was_lost_and_what_has_changed(tmp_path: Path) -> None:
+    before = save_run(tmp_path / "before", "old", [build_row("pam-spent", "code", is_right=False, tokens=2_000)])
+    now = save_run(
+        tmp_path / "now",
+        "new",
+        [
+            build_row("pam-spent", "code", is_right=True, tokens=1_000),
+            build_row("pam-spent", "search", is_right=True, tokens=900),
+            build_row("pam-twice", "code", is_right=False, tokens=500),
+            build_row("pam-twice", "direct", is_right=True, tokens=9_000),
+        ],
+    )
+    page = write_page(now, before)
+    assert "| code | 1 of 2 | 2 | 2 | 2 | 1,500 | 20 | 2.0 |" in page
+    assert "| code (1) | 0 | 1 | 1 | 1 | 2,000 | 1,000 |" in page
+    assert "| pam-spent |  |  | right | 900, 10 | right | 1,000, 10 |" in page
+    assert "Right with another way, and not with code: pam-twice." in page
+    assert "code took more tokens in: pam-spent." in page
+    assert "- Code: `KeyError` 2" in page
+    assert "## Before and after" not in write_page(now, None)
