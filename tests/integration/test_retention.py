@@ -16,6 +16,7 @@ from gristmill.ledger.journal import JournalEntry, RunRecord
 from gristmill.model import Identity, PlannedCall
 from gristmill.runtime.open.open_durable import DurableStores, open_durable_stores
 from gristmill.runtime.recording.daily_retention import DAY, DailyRetention
+from gristmill.store.clock_guard import trust_clock
 
 pytestmark = pytest.mark.anyio
 CALL = PlannedCall(number=1, tool="t.u", arguments={}, rule="", hash="h")
@@ -81,6 +82,8 @@ async def _left(durable: DurableStores) -> dict[str, list[str]]:
 async def test_what_is_too_old_is_forgotten_and_the_rest_stays(durable: DurableStores) -> None:
     await _leave(durable, "old")
     clock.now += 20 * DAY
+    await trust_clock(durable.store, clock)  # the days have passed, as far as anything here can tell
+    await durable.session_stores.clock_guard.sync()
     await _leave(durable, "new")
     assert await _retention(durable).run_if_due()
     assert await _left(durable) == {
