@@ -80,7 +80,7 @@ async def test_less_can_be_asked_for(discovery: Discovery) -> None:
 
 async def test_unknown_names_are_answered_with_near_ones(discovery: Discovery) -> None:
     with pytest.raises(NotFound, match="did you mean web-shop"):
-        await discovery.search("x", server="webshop")
+        await discovery.search("x", server="web-shp")
     with pytest.raises(NotFound, match="there are web-shop, mail"):
         discovery.list_tools("zzz")
     with pytest.raises(UnknownTool, match=r"did you mean mail\.send_mail"):
