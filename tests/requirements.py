@@ -191,4 +191,12 @@ REQUIREMENTS = (
         "issue 6",
         "a long run is a task for clients that have tasks, in both eras, owned by its caller, and for nobody else",
     ),
+    Requirement(
+        "L1", "LangChain", "a plan that was approved is applied once, also if the process is killed and another one resumes"
+    ),
+    Requirement(
+        "L2", "LangChain", "calls that ask raise one interrupt with the whole plan, and only a clear yes applies anything"
+    ),
+    Requirement("L3", "LangChain", "plain tools that programs call pass the agent's own tool middleware and our policy"),
+    Requirement("L4", "LangChain", "the standard suites for tools and sandboxes pass"),
 )

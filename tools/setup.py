@@ -28,6 +28,7 @@ def main(folder: str) -> None:
     print("installing gristmill and what the repo needs", flush=True)
     pip(python, "--require-hashes", "-r", "requirements-dev.lock")
     pip(python, "--no-deps", "--no-build-isolation", "-e", ".")
+    pip(python, "--no-deps", "--no-build-isolation", "-e", "packages/langchain-gristmill")
     # Where byte code is not written on import, every start would compile the package anew.
     subprocess.run([str(python), "-m", "compileall", "-q", str(ROOT / "src")], check=False)
     print("installing pandas for sandboxed code", flush=True)

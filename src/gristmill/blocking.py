@@ -55,6 +55,11 @@ class BlockingRuntime(AbstractContextManager["BlockingRuntime"]):
         self._stack.close()
 
     @property
+    def runtime(self) -> Runtime:
+        """Returns the asynchronous runtime; use it only on its own event loop, ``runtime.loop``, which runs in another thread."""
+        return self._opened_runtime()
+
+    @property
     def isolation(self) -> Isolation:
         """The isolation level in force."""
         return self._opened_runtime().isolation

@@ -7,7 +7,7 @@
     ├── Refused         CodeRefused · CallRefused               carries .rule
     ├── LimitExceeded   Busy                       carries .limit and .value
     ├── Unauthorized                               the caller is not known
-    ├── Conflict        Cancelled                  already done, done differently, or cancelled
+    ├── Conflict        Cancelled · Interrupted    already done, done differently, or not finished
     ├── StoreUnavailable                           nothing was recorded
     │   └── OutcomeNotStored                       carries .outcome: the execution ended
     └── SandboxError    SandboxUnavailable (code never runs without a sandbox) · SandboxCrashed
@@ -147,6 +147,16 @@ class Cancelled(Conflict):
     """The execution was cancelled before it finished."""
 
     code = "cancelled"
+
+
+class Interrupted(Conflict):
+    """An execution with the same key was begun and not finished; ``execution`` is the id by which it can be resumed."""
+
+    code = "conflict.interrupted"
+
+    def __init__(self, message: str, *, execution: str) -> None:
+        super().__init__(message)
+        self.execution = execution
 
 
 class StoreUnavailable(Error):

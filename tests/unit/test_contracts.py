@@ -26,6 +26,8 @@ MUTATIONS = {
     "runtime imports starlette": ("runtime", "starlette", {PACKAGES}),
     "shaping imports typer": ("shaping", "typer", {PACKAGES}),
     "HTTP imports rich": ("serve/http", "rich", {PACKAGES}),
+    "HTTP imports LangChain": ("serve/http", "langchain_core.tools", {PACKAGES}),
+    "the public names import LangGraph": ("__init__.py", "langgraph.types", {PACKAGES}),
     "a package without a line in the table": ("runtime", "yaml_of_a_stranger", {PACKAGES}),
     "a door imports guard": ("serve", "gristmill.guard.policy.policy", {DOORS}),
     "a door imports shaping": ("serve/mcp", "gristmill.shaping", {DOORS}),

@@ -1,7 +1,12 @@
 """The front door: what `import gristmill` offers, no more and no less."""
 
+import subprocess
+import sys
+
 import gristmill
+import langchain_gristmill
 from gristmill import errors
+from gristmill.serve import langchain
 
 
 def test_every_public_name_can_be_had() -> None:
@@ -23,3 +28,14 @@ def test_every_error_has_a_code_of_its_own_and_stands_in_the_drawing() -> None:
 
 def test_near_names_become_part_of_the_message() -> None:
     assert str(errors.UnknownTool("no such tool", near=["crm.find"])) == "no such tool; did you mean crm.find?"
+
+
+def test_opening_the_front_door_imports_nothing_of_langchain() -> None:
+    code = "import sys, gristmill, gristmill.testing; print([name for name in sys.modules if name.startswith('lang')])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_package_for_langchain_offers_the_names_of_the_door() -> None:
+    assert langchain_gristmill.__all__ == langchain.__all__
+    assert [name for name in langchain.__all__ if getattr(langchain_gristmill, name) is not getattr(langchain, name)] == []

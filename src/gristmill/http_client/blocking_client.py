@@ -1,5 +1,6 @@
 """The client for code without an event loop: runs the asynchronous client in a thread, with no second implementation."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from types import TracebackType
@@ -32,6 +33,16 @@ class Client(AbstractContextManager["Client"]):
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._stack.close()
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """Returns the event loop, in another thread, on which ``client`` is used."""
+        return self._get_opened()[0].call(asyncio.get_running_loop)
+
+    @property
+    def client(self) -> AsyncClient:
+        """Returns the asynchronous client; use it only on ``loop``."""
+        return self._get_opened()[1]
 
     def execute(self, code: str | None = None, *, idempotency_key: str | None = None, **options: Any) -> Outcome:
         """Does the same as ``AsyncClient.execute``."""

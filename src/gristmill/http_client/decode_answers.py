@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from gristmill import errors
-from gristmill.errors import Busy, Error, LimitExceeded, Refused
+from gristmill.errors import Busy, Error, Interrupted, LimitExceeded, Refused
 from gristmill.model import Outcome
 
 _ERRORS_BY_CODE = {kind.code: kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Error)}
@@ -32,5 +32,7 @@ def decode_error(status: int, body: bytes, retry_after: float = 1.0) -> Error:
         return kind(message, limit=str(problem.get("limit")), value=0)
     if issubclass(kind, Refused):
         return kind(message, rule=str(problem.get("rule")))
+    if issubclass(kind, Interrupted):
+        return kind(message, execution=str(problem.get("execution")))
     # Near names are already part of the message.
     return kind(message)

@@ -8,7 +8,7 @@ import time
 
 from msgspec import Struct
 
-from gristmill.errors import Conflict
+from gristmill.errors import Conflict, Interrupted
 from gristmill.model import Identity, Outcome
 from gristmill.runtime.runtime import Runtime
 from gristmill.runtime.values.audit_values import (
@@ -132,8 +132,9 @@ async def _explain_ended(
     )
 
 
-def _build_interrupted_error(request: KeyedRequest) -> Conflict:
-    return Conflict(f"this was begun already, as {request.id}, and interrupted; send `resume` with that id to continue it")
+def _build_interrupted_error(request: KeyedRequest) -> Interrupted:
+    text = f"this was begun already, as {request.id}, and interrupted; send `resume` with that id to continue it"
+    return Interrupted(text, execution=request.id)
 
 
 def _was_not_run(record: AuditRecord) -> bool:

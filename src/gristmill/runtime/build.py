@@ -87,7 +87,7 @@ async def open_rooms(
         open_durable_stores(config) as durable,
         sandboxes(config) as (pool, kept),
     ):
-        rooms = _build_rooms(config, frozenset(group_by_server(tools)), upstreams, library, durable, pool, kept, serving=serving)
+        rooms = _build_rooms(config, set(group_by_server(tools)), upstreams, library, durable, pool, kept, serving=serving)
         notices.start_recording(rooms.recorder.record_security)
         try:
             async with rooms.serving_processes.announce(), _keep_running(rooms.ended_sessions.run_forever()):
@@ -109,7 +109,7 @@ async def _keep_running(work: Coroutine[Any, Any, None]) -> AsyncGenerator[None]
 
 
 def _build_rooms(
-    config: Config, trusted: frozenset[str], upstreams: Upstreams, library: ToolLibrary, durable: DurableStores, pool: Pool,
+    config: Config, trusted: set[str], upstreams: Upstreams, library: ToolLibrary, durable: DurableStores, pool: Pool,
     kept: KeptInterpreters, *, serving: bool,
 ) -> Rooms:  # fmt: skip
     stores, policy, mask_and_flow = (

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import time
 import uuid
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -45,13 +46,17 @@ if TYPE_CHECKING:
     from gristmill.runtime.open.session_stores import SessionStores
     from gristmill.runtime.recording.read_stats import Stats
     from gristmill.runtime.rooms import Rooms
+    from gristmill.runtime.tools.choose_mode import ChosenMode
     from gristmill.runtime.tools.discovery import DescribedTools, SearchAnswer, ServerRow
     from gristmill.upstream.base import Ask
+    from gristmill.upstream.described_functions import DescribedFunction
     from gristmill.upstream.python_functions import Function
 
 __all__ = ["Runtime", "Session"]
 
 
+MODE_SECONDS = 30 * 86_400.0
+"""How far back the token accounts are read to choose a mode."""
 FIRST_LISTING_SECONDS = 20.0
 """How long the first search waits for servers whose tools were never listed before."""
 
@@ -89,6 +94,8 @@ class Runtime:
         self._rooms = rooms
         self._allowed_limits = rooms.config.sandbox.limits.to_limits()
         self._readiness = ReadinessProbe(rooms.pool, rooms.serving_processes, rooms.config.state_dir)
+        self.loop = asyncio.get_running_loop()
+        """The event loop to which the runtime is bound."""
 
     @staticmethod
     @asynccontextmanager
@@ -456,6 +463,31 @@ class Runtime:
     async def settled(self, seconds: float) -> None:
         """Waits, no longer than ``seconds``, for the first listing of servers whose tools are not known yet."""
         await self._rooms.discovery.wait_until_listed(seconds)
+
+    async def add_tools(self, server: str, functions: Sequence[DescribedFunction]) -> None:
+        """Adds functions of this process as tools of ``server``, as if the runtime had been opened with them.
+
+        Functions that were added before stay; one of the same name is replaced.
+
+        Raises:
+            ConfigError: the name is that of a configured server, or reserved.
+        """
+        from gristmill.runtime.open.open_servers import add_functions  # loaded by `open` already
+
+        add_functions(self._rooms.upstreams, server, functions)
+        self._rooms.broker.trusted.add(server)
+        self._rooms.library.refresh()
+
+    async def choose_mode(self, question: str, *, identity: Identity | None = None) -> ChosenMode:
+        """Chooses between a program and direct calls for ``question``, from the token accounts of its tenant; says why."""
+        from gristmill.runtime.tools.choose_mode import choose_mode  # loaded by `open` already
+
+        who = choose_identity(identity, caller=None, tenant=None)
+        await self.settled(FIRST_LISTING_SECONDS)
+        found = await self._rooms.discovery.search(question, detail_level="name_only", limit=5)
+        history = await self._rooms.spent.read_history(tenant=who.tenant, since=time.time() - MODE_SECONDS)
+        keys = [hit.tool.key for hit in found.hits]
+        return choose_mode(keys, await self.definition_tokens(), history.calls)
 
     def session(self, name: str) -> Session:
         """Returns the session called ``name``; it begins with its first execution."""

@@ -58,6 +58,6 @@ def find_http_status(error: Error) -> int:
 
 
 def describe_problem(error: Error) -> dict[str, Any]:
-    """Returns an error as problem JSON: its stable code, its message, and its ``rule``, ``limit`` and ``near`` if it has them."""
-    carried = {name: getattr(error, name, None) for name in ("rule", "limit", "near")}
+    """Returns an error as problem JSON: its stable code, its message, and what else it carries."""
+    carried = {name: getattr(error, name, None) for name in ("rule", "limit", "near", "execution")}
     return {"code": error.code, "message": error.message, **{name: value for name, value in carried.items() if value}}

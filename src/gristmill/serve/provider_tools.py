@@ -82,8 +82,8 @@ def _export_for_anthropic(tools: list[Tool], options: ExportOptions) -> Exported
         entry: dict[str, Any] = {
             "name": name,
             # This format has no field for the output schema, and code has to know what a call returns.
-            "description": _describe_tool(tool, with_output=options.code),
-            "input_schema": _build_input_schema(tool),
+            "description": describe_tool(tool, with_output=options.code),
+            "input_schema": build_input_schema(tool),
         }
         entry |= {"allowed_callers": ["direct", CODE_EXECUTION]} if options.code else {}
         found.append(entry | ({"defer_loading": True} if options.defer else {}))
@@ -115,8 +115,8 @@ def _build_function_entry(tool: Tool, name: str, options: ExportOptions) -> dict
     entry: dict[str, Any] = {
         "type": "function",
         "name": name,
-        "description": _describe_tool(tool, with_output=False),
-        "parameters": _build_input_schema(tool),
+        "description": describe_tool(tool, with_output=False),
+        "parameters": build_input_schema(tool),
         "strict": False,  # strict mode refuses many schemas of servers; we check arguments ourselves
     }
     if options.code:
@@ -125,16 +125,17 @@ def _build_function_entry(tool: Tool, name: str, options: ExportOptions) -> dict
     return entry | ({"defer_loading": True} if options.defer else {})
 
 
-def _build_input_schema(tool: Tool) -> dict[str, Any]:
+def build_input_schema(tool: Tool) -> dict[str, Any]:
     """Returns the input schema as providers accept it: an object without alternatives at the top level.
 
-    `_describe_tool` puts the alternatives into the description.
+    `describe_tool` puts the alternatives into the description.
     """
     plain: dict[str, Any] = {"type": "object", "properties": {}}
     return plain | {key: value for key, value in tool.input_schema.items() if key not in (*_COMBINED, "$schema", "type")}
 
 
-def _describe_tool(tool: Tool, *, with_output: bool) -> str:
+def describe_tool(tool: Tool, *, with_output: bool) -> str:
+    """Returns the description for a provider: with what its format has no other place for."""
     text = (tool.description or tool.title or tool.name)[:DESCRIPTION_LENGTH]
     combined = {key: tool.input_schema[key] for key in _COMBINED if key in tool.input_schema}
     if combined:

@@ -137,6 +137,10 @@ class Upstreams:
     def __init__(self, upstreams: Iterable[Upstream]) -> None:
         self._by_name = {upstream.name: upstream for upstream in upstreams}
 
+    def add(self, upstream: Upstream) -> None:
+        """Adds a server that needs no task of its own; one of the same name is replaced."""
+        self._by_name[upstream.name] = upstream
+
     async def __call__(self, call: ToolCall) -> ToolResult:
         """Passes ``call`` to the server that its key names.
 

@@ -104,11 +104,11 @@ class PythonFunctions:
         except Error:
             raise
         except Exception as error:  # the function may raise anything: that is the tool's answer
-            raise ToolFailed(_describe_exception(error)) from error
+            raise ToolFailed(describe_exception(error)) from error
         return ToolResult(value=to_jsonable_python(value, fallback=str))
 
 
-def _describe_exception(error: Exception) -> str:
+def describe_exception(error: Exception) -> str:
     """Returns the class and the text. Of a file that was not there or not allowed only the name: its folder is the host's."""
     if isinstance(error, OSError) and error.strerror and isinstance(error.filename, str | bytes):
         return f"{type(error).__name__}: {error.strerror}: {os.path.basename(os.fsdecode(error.filename))!r}"

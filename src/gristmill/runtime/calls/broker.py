@@ -42,7 +42,8 @@ class Broker(Struct, frozen=True, kw_only=True):
     journal: Journal
     cache: AnswerCache
     checker: SchemaChecker
-    trusted: frozenset[str]
+    trusted: set[str]
+    """The servers whose tools are functions of the embedding application."""
     """Servers whose tools are functions of the embedding application."""
     note_run: Callable[[ExecutionState, str], None]
     """Stores what is needed to resume a run."""

@@ -1,6 +1,7 @@
 """Answers calls that were made before from the journal; new calls are recorded there, writes before they leave."""
 
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 
 from msgspec import Struct
 
@@ -17,7 +18,7 @@ class ReplayCalls(Struct, frozen=True):
     journal: Journal
     note: Callable[[ExecutionState, str], None]
     """Stores what is needed to resume the run."""
-    local: frozenset[str] = frozenset()
+    local: AbstractSet[str] = frozenset()
     """Servers whose tools are functions of this process."""
 
     async def __call__(self, call: ToolCall, proceed: Handler) -> ToolResult:

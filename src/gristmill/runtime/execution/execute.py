@@ -128,7 +128,8 @@ def _end_without_asking(report: Report, busy: Busy) -> Report:
     return replace(report, status="limited", result=None, error=busy.message, error_type="LimitExceeded", limit=busy.limit)
 
 
-def _name_approver(caller: str) -> str:
+def name_approver(caller: str) -> str:
+    """Returns the name, in records, of the person who decides at the client of ``caller``."""
     return APPROVER if caller == LOCAL else f"{APPROVER} at the client of {caller}"
 
 
@@ -137,7 +138,7 @@ async def _ask_approver(rooms: Rooms, plan: Plan, approve: Approve, caller: str)
     try:
         async with asyncio.timeout(rooms.intake.policy.approval_seconds):
             answer = await approve(plan)
-        await rooms.intake.approvals.decide(plan.id, answer, by=_name_approver(caller))
+        await rooms.intake.approvals.decide(plan.id, answer, by=name_approver(caller))
     except TimeoutError:
         return False
     except Refused as refusal:

@@ -121,6 +121,8 @@ class ProblemView(_Out):
     """The limit that was exceeded."""
     near: list[str] | None = None
     """Existing names that are similar to a name that was not found."""
+    execution: str | None = None
+    """The execution that was begun with the same key and not finished; resume it by this id."""
 
 
 class Accepted(_Out):
