@@ -1446,6 +1446,11 @@ export interface components {
              * @description Existing names that are similar to a name that was not found.
              */
             near?: string[] | null;
+            /**
+             * Execution
+             * @description The execution that was begun with the same key and not finished; resume it by this id.
+             */
+            execution?: string | null;
         };
         /**
          * Replay
