@@ -472,22 +472,15 @@ class Runtime:
         Raises:
             ConfigError: the name is that of a configured server, or reserved.
         """
-        from gristmill.runtime.open.open_servers import add_functions  # loaded by `open` already
-
-        add_functions(self._rooms.upstreams, server, functions)
+        self._rooms.discovery.add_functions(server, functions)
         self._rooms.broker.trusted.add(server)
-        self._rooms.library.refresh()
 
     async def choose_mode(self, question: str, *, identity: Identity | None = None) -> ChosenMode:
         """Chooses between a program and direct calls for ``question``, from the token accounts of its tenant; says why."""
-        from gristmill.runtime.tools.choose_mode import choose_mode  # loaded by `open` already
-
         who = choose_identity(identity, caller=None, tenant=None)
         await self.settled(FIRST_LISTING_SECONDS)
-        found = await self._rooms.discovery.search(question, detail_level="name_only", limit=5)
         history = await self._rooms.spent.read_history(tenant=who.tenant, since=time.time() - MODE_SECONDS)
-        keys = [hit.tool.key for hit in found.hits]
-        return choose_mode(keys, await self.definition_tokens(), history.calls)
+        return await self._rooms.discovery.choose_mode(question, history.calls)
 
     def session(self, name: str) -> Session:
         """Returns the session called ``name``; it begins with its first execution."""

@@ -14,8 +14,6 @@ import pytest
 from gristmill.testing import ModelAnswer, ModelCall, ModelServer, answer_by_turn
 from tests.servers import postgres
 
-pytestmark = pytest.mark.requirement("L1")
-
 CODE = """
 from servers import rows
 for number in range(1, 21):
@@ -64,6 +62,7 @@ def read_rows(settings: dict[str, Any]) -> list[int]:
     return [int(line) for line in file.read_text().split()] if file.exists() else []
 
 
+@pytest.mark.requirement("L1")
 def test_a_plan_is_applied_once_in_another_process_after_the_first_was_killed(
     settings: dict[str, Any], model: ModelServer
 ) -> None:
@@ -78,6 +77,7 @@ def test_a_plan_is_applied_once_in_another_process_after_the_first_was_killed(
     assert len(model.requests) == 2  # nothing was asked of the model again
 
 
+@pytest.mark.requirement("L1")
 @pytest.mark.thorough
 def test_a_process_that_is_killed_while_it_applies_a_plan_is_continued_without_repeating_a_call(settings: dict[str, Any]) -> None:
     invoke(settings)

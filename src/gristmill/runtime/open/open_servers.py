@@ -1,7 +1,7 @@
 """Opens the upstreams and the library that a configuration asks for. Light: no sandbox is opened or loaded."""
 
 import os
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from functools import cache, partial
 from pathlib import Path
@@ -20,7 +20,6 @@ from gristmill.runtime.tools.discovery import Discovery
 from gristmill.runtime.tools.pinning import DefinitionPinning, HoldBackChanged
 from gristmill.runtime.tools.tool_library import LearnedKnowledge, ToolLibrary
 from gristmill.upstream.base import Upstream, Upstreams
-from gristmill.upstream.described_functions import DescribedFunction, DescribedFunctions
 from gristmill.upstream.execution_callers import ExecutionCallers
 from gristmill.upstream.login.system_keyring import find_keyring
 from gristmill.upstream.login.token_store import TokenStore, choose_token_store
@@ -123,22 +122,6 @@ def _build_function_servers(tools: "Mapping[str, Function]") -> tuple[Upstream, 
     if not tools:
         return ()
     return tuple(PythonFunctions(server, named, cheap=True) for server, named in group_by_server(tools).items())
-
-
-def add_functions(upstreams: Upstreams, server: str, functions: "Sequence[DescribedFunction]") -> None:
-    """Adds described functions as tools of ``server``.
-
-    Raises:
-        ConfigError: the name is that of a configured server, or reserved.
-    """
-    if server in RESERVED_NAMES or not server.isidentifier():
-        raise ConfigError(f"{server[:80]!r} cannot name a server: choose another name, of letters, digits and _")
-    if server not in upstreams:
-        upstreams.add(DescribedFunctions(server, functions))
-    elif isinstance(found := upstreams[server], DescribedFunctions):
-        found.extend(functions)
-    else:
-        raise ConfigError(f"there is a server {server!r} already: choose another name for these functions")
 
 
 def group_by_server(tools: "Mapping[str, Function]") -> "dict[str, dict[str, Function]]":

@@ -14,11 +14,14 @@ from gristmill.catalog.pins.pinned_definitions import DefinitionChange
 from gristmill.catalog.pins.scan_definitions import DefinitionFinding
 from gristmill.catalog.search.render_hits import SKILLS, estimate_tokens, render_hits, take_first_sentence
 from gristmill.catalog.search.search_hits import BUDGET_TOKENS, DetailLevel, ServerSummary
-from gristmill.errors import NotFound
+from gristmill.config.sections.servers_section import RESERVED_NAMES, SERVER_NAME_PATTERN
+from gristmill.errors import ConfigError, NotFound
+from gristmill.ledger.tokens.spent_records import SpentCall
 from gristmill.loose_names import fold_name
 from gristmill.model import Language, Tool
 from gristmill.near_names import find_near_names
 from gristmill.runtime.calls.learn_from_calls import OUTSIDE
+from gristmill.runtime.tools.choose_mode import ChosenMode, choose_mode
 from gristmill.runtime.tools.search_answers import (
     MOST_HITS,
     MOST_KEYS,
@@ -33,6 +36,7 @@ from gristmill.runtime.tools.search_skills import index_with_skills, list_hits, 
 from gristmill.runtime.tools.tool_library import ToolLibrary
 from gristmill.shaping.token_counter import Count, load_token_counter
 from gristmill.upstream.base import PrintingServer, State, Upstreams
+from gristmill.upstream.described_functions import DescribedFunction, DescribedFunctions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +69,27 @@ class Discovery:
         """``count`` measures what an answer costs; by default it counts tokens, with a vocabulary that takes 0.1 s to load."""
         self._upstreams, self._library, self._count = upstreams, library, count
         self._tokens: tuple[Catalog, Mapping[str, int]] | None = None
+
+    def add_functions(self, server: str, functions: Sequence[DescribedFunction]) -> None:
+        """Adds described functions as tools of ``server``.
+
+        Raises:
+            ConfigError: the name is that of a configured server, or reserved.
+        """
+        if server in RESERVED_NAMES or not SERVER_NAME_PATTERN.fullmatch(server):
+            raise ConfigError(f"{server[:80]!r} cannot name a server: choose another name, of letters, digits and _")
+        if server not in self._upstreams:
+            self._upstreams.add(DescribedFunctions(server, functions))
+        elif isinstance(found := self._upstreams[server], DescribedFunctions):
+            found.extend(functions)
+        else:
+            raise ConfigError(f"there is a server {server!r} already: choose another name for these functions")
+        self._library.refresh()
+
+    async def choose_mode(self, question: str, calls: Sequence[SpentCall]) -> ChosenMode:
+        """Chooses between a program and direct calls for ``question``, from the ``calls`` on record."""
+        found = await self.search(question, detail_level="name_only")
+        return choose_mode([hit.tool.key for hit in found.hits], await self.definition_tokens(), calls)
 
     async def search(
         self,
