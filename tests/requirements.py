@@ -198,4 +198,5 @@ REQUIREMENTS = (
         "L2", "LangChain", "calls that ask raise one interrupt with the whole plan, and only a clear yes applies anything"
     ),
     Requirement("L3", "LangChain", "plain tools that programs call pass the agent's own tool middleware and our policy"),
+    Requirement("L4", "LangChain", "the standard suites for tools pass, none skipped"),
 )

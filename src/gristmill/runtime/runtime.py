@@ -479,6 +479,8 @@ class Runtime:
         """Chooses between a program and direct calls for ``question``, from the token accounts of its tenant; says why."""
         who = choose_identity(identity, caller=None, tenant=None)
         await self.settled(FIRST_LISTING_SECONDS)
+        await self._rooms.recorder.accounts.wait_until_counted()
+        await self._rooms.intake.store.flush()
         history = await self._rooms.spent.read_history(tenant=who.tenant, since=time.time() - MODE_SECONDS)
         return await self._rooms.discovery.choose_mode(question, history.calls)
 

@@ -352,7 +352,7 @@ def test_auto_chooses_from_the_accounts_and_says_why(tmp_path: Path, request: py
             opened.execute("from servers import shop\nlen(shop.list_orders())")
             small, large = choose("read note", "two"), choose("list orders", "three")
     assert (unknown["mode"], "was called before" in unknown["why"]) == ("code", True)
-    assert (small["mode"], small["tools"]) == ("direct", ["notes.read_note"])
+    assert (small["mode"], small["tools"]) == ("direct", ["notes.read_note"]), small
     assert (large["mode"], "tokens on average" in large["why"]) == ("code", True)
     assert [request.tools for request in model.requests[:2]] == [("search_tools", "execute_code"), ("notes__read_note",)]
 

@@ -88,8 +88,11 @@ class Discovery:
 
     async def choose_mode(self, question: str, calls: Sequence[SpentCall]) -> ChosenMode:
         """Chooses between a program and direct calls for ``question``, from the ``calls`` on record."""
-        found = await self.search(question, detail_level="name_only")
-        return choose_mode([hit.tool.key for hit in found.hits], await self.definition_tokens(), calls)
+        # An asker of its own: calls that follow are not learned as answers to this search.
+        found = await self.search(question, detail_level="name_only", who="choose_mode")
+        # Scores are relative to all tools: below 0 a tool fits the question worse than the average one.
+        fitting = [hit.tool.key for place, hit in enumerate(found.hits) if place == 0 or hit.score > 0]
+        return choose_mode(fitting, await self.definition_tokens(), calls)
 
     async def search(
         self,

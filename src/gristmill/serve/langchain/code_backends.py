@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import msgspec
 from msgspec import Struct, field
 
-from gristmill.errors import Refused
+from gristmill.errors import NotFound, Refused
 from gristmill.http_client import AsyncClient
 from gristmill.model import LOCAL_IDENTITY, Budget, Identity, Json, Outcome, Tool
 from gristmill.runs.active_run import ActiveRun
@@ -63,6 +63,8 @@ class CodeBackend(Protocol):
     async def describe(self, key: str) -> Tool: ...
 
     async def choose_mode(self, question: str, *, identity: Identity) -> ChosenMode: ...
+
+    async def estimate_direct(self, execution: str, *, identity: Identity) -> int | None: ...
 
     async def upload(self, session: str, path: str, content: bytes, *, identity: Identity) -> None: ...
 
@@ -144,6 +146,14 @@ class RuntimeBackend:
         """Chooses from the token accounts between code and direct calls."""
         return await self.runtime.choose_mode(question, identity=identity)
 
+    async def estimate_direct(self, execution: str, *, identity: Identity) -> int | None:
+        """Returns the input tokens that direct calls would have cost instead of this execution; None if that is not known."""
+        try:
+            found = await self.runtime.stats(execution=execution, tenant=identity.tenant)
+        except NotFound:
+            return None
+        return found.savings.ways.direct.resent
+
     async def upload(self, session: str, path: str, content: bytes, *, identity: Identity) -> None:
         """Writes a file into the workspace of the session."""
         opened = await self.runtime.session_stores.sessions.open(session, identity=identity)
@@ -222,6 +232,14 @@ class HttpBackend:
         return choose_unknown_mode(
             "the token accounts are at the service, so programs are used, which cost least for large results"
         )
+
+    async def estimate_direct(self, execution: str, *, identity: Identity) -> int | None:  # noqa: ARG002
+        """Returns the same from the service, if the token may read its accounts."""
+        try:
+            found: Mapping[str, Any] = await self._client.get("/stats", execution=execution)
+        except (NotFound, Refused):
+            return None
+        return int(found["savings"]["ways"]["direct"]["resent"])
 
     async def upload(self, session: str, path: str, content: bytes, *, identity: Identity) -> None:  # noqa: ARG002
         """Puts a file into the workspace of the session."""

@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field
 
 from gristmill.errors import Error
 from gristmill.model import Outcome
+from gristmill.runtime.hints.give_hints import explain_error
 from gristmill.runtime.values.search_values import DetailLevel
 from gristmill.serve.harmless_text import neutralize_text
 from gristmill.serve.langchain.approval_interrupt import PlanAnswer, ask_about_plan
@@ -196,7 +197,8 @@ def _answer_search(found: FoundTools) -> Content:
 
 def build_tool_error(error: Error) -> ToolException:
     """Returns an error of ours as the error of a tool, which the model reads."""
-    return ToolException(neutralize_text(f"{error.code}: {error.message}"))
+    hint = explain_error(error.code, error.message)
+    return ToolException(neutralize_text(f"{error.code}: {error.message}") + (f"\nhint: {hint}" if hint else ""))
 
 
 def _build_tool(name: str, text: str, schema: type[BaseModel], run: Any, arun: Any) -> StructuredTool:
