@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from gristmill.errors import Error
 from gristmill.model import Json, Outcome
-from gristmill.serve.langchain.code_backends import CodeRequest, FoundTools
+from gristmill.serve.langchain.code_backends import CodeRequest, SearchedTools
 from gristmill.serve.outcome_text import render_text
 
 Fallback = Literal["direct", "answer", "raise"]
@@ -105,7 +105,7 @@ def take_chain_steps(given: ChainInput, request: CodeRequest, attempts: int, fal
     question = given.get("question", "")
     messages: list[BaseMessage] = []
     try:
-        found: FoundTools = yield Find(question)
+        found: SearchedTools = yield Find(question)
         yield Tell({"tools": list(found.keys)})
         messages += [SystemMessage(WRITE_PROMPT.format(tools=found.text or "(none)")), HumanMessage(question)]
         error: Error = Error("no program was tried")

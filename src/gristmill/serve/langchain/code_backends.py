@@ -44,7 +44,7 @@ class CodeRequest(Struct, frozen=True, kw_only=True):
     resume: str | None = None
 
 
-class FoundTools(Struct, frozen=True, kw_only=True):
+class SearchedTools(Struct, frozen=True, kw_only=True):
     """What a search found: the text for a model, and the keys of the tools."""
 
     text: str
@@ -54,7 +54,7 @@ class FoundTools(Struct, frozen=True, kw_only=True):
 class CodeBackend(Protocol):
     """Finds tools, executes code, and takes decisions about plans."""
 
-    async def search(self, query: str, *, detail_level: DetailLevel, limit: int, request: CodeRequest) -> FoundTools: ...
+    async def search(self, query: str, *, detail_level: DetailLevel, limit: int, request: CodeRequest) -> SearchedTools: ...
 
     async def execute(self, request: CodeRequest, listen: Listen | None) -> Outcome: ...
 
@@ -80,12 +80,12 @@ class RuntimeBackend:
         """Who listens to each running execution of this runtime, through whichever agent it came."""
         self._opened: ServedRuns | None = None
 
-    async def search(self, query: str, *, detail_level: DetailLevel, limit: int, request: CodeRequest) -> FoundTools:
+    async def search(self, query: str, *, detail_level: DetailLevel, limit: int, request: CodeRequest) -> SearchedTools:
         """Searches the tools of the runtime."""
         found = await self.runtime.search(
             query, detail_level=detail_level, limit=limit, session=request.session, identity=request.identity
         )
-        return FoundTools(text=found.text, keys=tuple(hit.tool.key for hit in found.hits))
+        return SearchedTools(text=found.text, keys=tuple(hit.tool.key for hit in found.hits))
 
     async def execute(self, request: CodeRequest, listen: Listen | None) -> Outcome:
         """Executes in the turn of its tenant; once, if the request has a key."""
@@ -171,10 +171,10 @@ class HttpBackend:
     def __init__(self, client: AsyncClient, approver: AsyncClient | None = None) -> None:
         self._client, self._approver = client, approver or client
 
-    async def search(self, query: str, *, detail_level: DetailLevel, limit: int, request: CodeRequest) -> FoundTools:  # noqa: ARG002
+    async def search(self, query: str, *, detail_level: DetailLevel, limit: int, request: CodeRequest) -> SearchedTools:  # noqa: ARG002
         """Searches the tools of the service."""
         found = await self._client.search(query, detail_level=detail_level, limit=limit)
-        return FoundTools(text=str(found["text"]), keys=tuple(str(hit["tool"]) for hit in found["hits"]))
+        return SearchedTools(text=str(found["text"]), keys=tuple(str(hit["tool"]) for hit in found["hits"]))
 
     async def execute(self, request: CodeRequest, listen: Listen | None) -> Outcome:
         """Executes at the service; once, if the request has a key."""

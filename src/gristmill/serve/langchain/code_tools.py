@@ -18,7 +18,7 @@ from gristmill.runtime.values.search_values import DetailLevel
 from gristmill.serve.harmless_text import neutralize_text
 from gristmill.serve.langchain.approval_interrupt import PlanAnswer, ask_about_plan
 from gristmill.serve.langchain.call_surroundings import AnyToolRuntime, CodeOptions, build_request, can_interrupt
-from gristmill.serve.langchain.code_backends import CodeBackend, CodeRequest, FoundTools
+from gristmill.serve.langchain.code_backends import CodeBackend, CodeRequest, SearchedTools
 from gristmill.serve.langchain.loop_bridge import LoopBridge, Send, Work
 from gristmill.serve.langchain.nested_calls import NestedCall, NestedRunner
 from gristmill.serve.outcome_text import render_text
@@ -67,7 +67,7 @@ class ToolSource(Struct, frozen=True, kw_only=True):
 def build_search_tool(source: ToolSource) -> StructuredTool:
     """Builds ``search_tools``; its artifact holds the keys that were found."""
 
-    async def search(query: str, detail_level: DetailLevel, limit: int, request: CodeRequest) -> FoundTools:
+    async def search(query: str, detail_level: DetailLevel, limit: int, request: CodeRequest) -> SearchedTools:
         return await source.backend.search(query, detail_level=detail_level, limit=limit, request=request)
 
     def run(query: str, detail_level: DetailLevel = "full", limit: int = 5, runtime: AnyToolRuntime = NO_RUNTIME) -> Content:
@@ -191,7 +191,7 @@ def _answer_outcome(outcome: Outcome, problem: str | None) -> Content:
     return (f"{problem}\n{text}" if problem else text), msgspec.json.decode(msgspec.json.encode(outcome))
 
 
-def _answer_search(found: FoundTools) -> Content:
+def _answer_search(found: SearchedTools) -> Content:
     return found.text, {"tools": list(found.keys)}
 
 
