@@ -74,7 +74,8 @@ def main(tools: str, replay: str, server: str, task_file: str, calls_file: str =
         if "id" not in message:
             continue
         if message["method"] == "tools/call":
-            name, arguments = message["params"]["name"], message["params"].get("arguments") or {}
+            arguments: dict[str, Any] = message["params"].get("arguments") or {}
+            name = str(message["params"]["name"])
             text = tape.play(name, arguments)
             if calls_file and text is not None:
                 with open(calls_file, "a", encoding="utf-8") as calls:
