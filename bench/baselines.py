@@ -19,6 +19,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+# At the end of the path, not at its front: this folder has modules whose names the standard library has too.
+sys.path.append(str(Path(__file__).parent))
 from retrieval import SETS, RetrievalSet, load_set, plain_text
 
 DEPTH = 10

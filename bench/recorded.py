@@ -2,7 +2,8 @@
 
 FOLDER (or GRISTMILL_RECORDED) holds ``tools_ENV.json``, ``replay_ENV.jsonl`` and ``programs_ENV.jsonl``. Direct: every definition
 in context, one call per request. Search then call: our search with the user's own words, then a second one for tools it missed.
-Gristmill: the real surface and search, one program per turn in a session, its real outcome. The answer to the user counts alike.
+Gristmill: the real surface and search, one program per turn in a session, its real outcome. An output that was cut costs one more
+request, which prints it. A turn is right if its output is exactly the recorded one. The answer to the user counts alike.
 """
 
 import argparse
@@ -25,6 +26,7 @@ from examples.three_ways.servers import compact, definition
 from bench import machine
 from gristmill.config.tree import Config
 from gristmill.runtime.runtime import Runtime
+from gristmill.runtime.tools.configured_servers import describe_servers
 from gristmill.serve.mcp.tools.known_servers import list_known_servers
 from gristmill.serve.mcp.tools.outcome_result import render_text
 from gristmill.serve.mcp.tools.server_instructions import write_instructions
@@ -34,6 +36,9 @@ from gristmill.shaping.token_counter import load_token_counter
 FILE = Path(__file__).parent / "out" / "recorded.json"
 SERVER = Path(__file__).with_name("recorded_server.py")
 LONGEST_QUERY = 300
+OUTPUT_PRICE = 5
+PRINT_REST = "print(open('output.txt').read())"
+"""What a model writes to see the rest of an output that was cut."""
 Turn = dict[str, Any]
 
 
@@ -69,33 +74,40 @@ class Environment:
             self._call_each(talk, turn, program)
         return talk.cost()
 
-    async def ours(self, task: str, calls: Sequence[Turn], programs: Sequence[Turn]) -> tuple[Cost, int]:
-        """Programs in a session; the number of turns that printed what they must."""
-        talk = Conversation(self.count, *surface(), write_instructions(await list_known_servers(self._runtime)))
-        known, right = set[str](), 0
+    async def ours(self, task: str, calls: Sequence[Turn], programs: Sequence[Turn]) -> tuple[Cost, int, int]:
+        """Programs in a session; the number of turns whose output is exactly what it must be, and of those that were cut."""
+        talk = Conversation(
+            self.count,
+            *surface(),
+            write_instructions(describe_servers(self._runtime.config, await list_known_servers(self._runtime))),
+        )
+        known, shown, right, cut = set[str](), set[str](), 0, 0
         for turn, program in zip(calls, programs, strict=True):
             talk.hear(turn["user"])
-            for said, _, texts in await self._look(turn, known):
+            for said, _, texts in await self._look(turn, known, shown):
                 talk.answer(said, *texts)
             outcome = await self._runtime.execute(program["code"], session=task)
-            right += outcome.output == program["expect"] or outcome.truncated or bool(outcome.left_out)
+            right += outcome.output == program["expect"]
             talk.answer(compact({"name": EXECUTE, "input": {"code": program["code"], "session": task}}), render_text(outcome))
+            if outcome.truncated or outcome.left_out:
+                cut += 1
+                talk.answer(compact({"name": EXECUTE, "input": {"code": PRINT_REST, "session": task}}), program["expect"])
             talk.answer(program["expect"])
         await self._runtime.drop_session(task)
-        return talk.cost(), right
+        return talk.cost(), right, cut
 
     def _call_each(self, talk: Conversation, turn: Turn, program: Turn) -> None:
         for call in turn["calls"]:
             talk.answer(compact({"name": call["name"], "input": call["args"]}), call["result"])
         talk.answer(program["expect"])
 
-    async def _look(self, turn: Turn, known: set[str]) -> list[tuple[str, list[str], list[str]]]:
+    async def _look(self, turn: Turn, known: set[str], shown: set[str] | None = None) -> list[tuple[str, list[str], list[str]]]:
         """The searches of a turn: none when all its tools are known already."""
         needed = dict.fromkeys(f"{call['server']}.{call['name']}" for call in turn["calls"])
         if needed.keys() <= known:
             return []
         rounds: list[tuple[str, list[str], list[str]]] = []
-        for queries, keys, texts in await searches(self._runtime, [turn["user"][:LONGEST_QUERY]], needed):
+        for queries, keys, texts in await searches(self._runtime, [turn["user"][:LONGEST_QUERY]], needed, shown):
             said = compact([{"name": SEARCH, "input": {"query": query}} for query in queries])
             rounds.append((said, [key for key in keys if key not in known], texts))
             known |= set(keys)
@@ -117,13 +129,13 @@ async def measure(folder: Path, name: str) -> dict[str, Any]:
             for task, programs in environment.programs.items():
                 task_file.write_text(task)
                 calls = environment.replay[task]
-                ours, right = await environment.ours(task, calls, programs)
+                ours, right, cut = await environment.ours(task, calls, programs)
                 row = {
                     "direct": environment.direct(calls, programs),
                     "searched": await environment.searched(calls, programs),
                     "ours": ours,
                 }
-                rows.append({"id": task, "turns": len(programs), "right": right, **row})
+                rows.append({"id": task, "turns": len(programs), "right": right, "cut": cut, **row})
                 print(f"\r{name} {len(rows)}/{len(environment.programs)}", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
     return _summary(rows)
@@ -148,6 +160,8 @@ def _summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "tasks": len(rows),
         "turns": sum(row["turns"] for row in rows),
         "turns_right": sum(row["right"] for row in rows),
+        "turns_cut": sum(row["cut"] for row in rows),
+        "dearer": sum(_price(row["ours"]) > _price(row["searched"]) for row in rows),
         "mean": {way: {field: round(mean(way, field)) for field in ("input", "cached", "output")} for way in ways},
         "saving": {
             f"{field}_vs_{way}": saving(mean("ours", field), mean(way, field))
@@ -156,6 +170,11 @@ def _summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
         },
         "rows": [{**row, **{way: asdict(row[way]) for way in ways}} for row in rows],
     }
+
+
+def _price(cost: Cost) -> float:
+    """What a task costs with a prompt cache: cached input, and output at five times the price of input."""
+    return cost.cached + OUTPUT_PRICE * cost.output
 
 
 def _lines(file: Path) -> list[dict[str, Any]]:

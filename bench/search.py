@@ -78,7 +78,7 @@ def baseline_rankings() -> dict[str, dict[str, list[list[int]]]]:
         python = python_with("bench-search", BASELINES, alone=WEIGHTS)
         environment = {"GRISTMILL_BENCH_DATA": str(bench_folder()), "PATH": os.environ["PATH"], "HF_HUB_OFFLINE": "1"}
         OUT.mkdir(parents=True, exist_ok=True)
-        subprocess.run([python, ROOT / "bench" / "baselines.py", kept], check=True, env=environment)
+        subprocess.run([python, "-P", ROOT / "bench" / "baselines.py", kept], check=True, env=environment)
     return json.loads(kept.read_text())["rankings"]
 
 

@@ -38,8 +38,9 @@ median.
 """
 
 _IDLE = "Tools of published servers that no task needs; their definitions are {idle_tokens:,} tokens."
-RECORDED = """Saved: against direct calls, against search then call. Below zero it is dearer. A turn that did not print what was
-recorded failed in the program; a model would have paid for another attempt."""
+RECORDED = """Saved: against direct calls, against search then call. Below zero it is dearer. "Right" are turns that printed
+exactly what was recorded; an output that was cut costs one more request, which prints it, and is not counted as right. "Dearer"
+are tasks that cost more than search then call with a prompt cache, and output at five times the price of input."""
 
 
 def page() -> str:
@@ -94,14 +95,15 @@ def _recorded(document: dict[str, Any]) -> str:
     lines = [
         "Public tasks with recorded results, one direct call per request; the user's own words are the first search.",
         "",
-        "| environment | tasks, turns | as recorded | mean input: direct | search then call | Gristmill | saved, % | cached, % |",
-        "|---|---|---:|---:|---:|---:|---|---|",
+        "| environment | tasks, turns | right | direct | search then call | Gristmill | saved, % | cached, % | cut | dearer |",
+        "|---|---|---:|---:|---:|---:|---|---|---:|---:|",
     ]
     for name, found in document["environments"].items():
         means = " | ".join(f"{found['mean'][way]['input']:,}" for way in WAYS)
         saved = f"{found['saving']['input_vs_direct']}, {found['saving']['input_vs_searched']}"
         cached = f"{found['saving']['cached_vs_direct']}, {found['saving']['cached_vs_searched']}"
-        lines.append(f"| {name} | {found['tasks']}, {found['turns']} | {found['turns_right']} | {means} | {saved} | {cached} |")
+        counts = f"{found['tasks']}, {found['turns']} | {found['turns_right']}"
+        lines.append(f"| {name} | {counts} | {means} | {saved} | {cached} | {found['turns_cut']} | {found['dearer']} |")
     return "\n".join([*lines, "", RECORDED])
 
 

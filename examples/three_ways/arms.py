@@ -10,6 +10,8 @@ from examples.three_ways.servers import Servers, compact, definition
 from gristmill.events import CallFinished, Event
 from gristmill.model import Outcome
 from gristmill.runtime.runtime import Runtime
+from gristmill.runtime.tools.configured_servers import describe_servers
+from gristmill.runtime.tools.search_answers import SearchAnswer
 from gristmill.serve.mcp.tools.known_servers import list_known_servers
 from gristmill.serve.mcp.tools.outcome_result import render_text
 from gristmill.serve.mcp.tools.server_instructions import write_instructions
@@ -71,8 +73,10 @@ async def ours(runtime: Runtime, task: Task, answer: str, count: Count) -> Ours:
             calls.append(event.tool)
 
     outcome = await runtime.execute(task.program, context=task.context, emit=hear)
-    talk = Conversation(count, *surface(), write_instructions(await list_known_servers(runtime)), task.question)
-    for queries, _, texts in await searches(runtime, task.searches, dict.fromkeys(outcome.tools_called)):
+    talk = Conversation(
+        count, *surface(), write_instructions(describe_servers(runtime.config, await list_known_servers(runtime))), task.question
+    )
+    for queries, _, texts in await searches(runtime, task.searches, dict.fromkeys(outcome.tools_called), set()):
         talk.answer(_search_calls(queries), *texts)
     talk.answer(compact({"name": EXECUTE, "input": {"code": task.program}}), render_text(outcome))
     talk.answer(answer)
@@ -85,21 +89,26 @@ def surface() -> list[str]:
 
 
 async def searches(
-    runtime: Runtime, queries: Sequence[str], needed: Mapping[str, None]
+    runtime: Runtime, queries: Sequence[str], needed: Mapping[str, None], shown: set[str] | None = None
 ) -> list[tuple[Sequence[str], list[str], list[str]]]:
     """The task's own queries in one round; for needed tools that they did not find, a second round that asks for each by name.
 
-    Each round: queries, keys of the tools found, texts that our own surface answers with.
+    Each round: queries, keys of the tools found, texts that our own surface answers with. ``shown`` are the tools that this
+    conversation has seen in full, as the door remembers them; it grows.
     """
-    rounds = [await _round(runtime, queries)]
+    shown = set() if shown is None else shown
+    rounds = [await _round(runtime, queries, shown)]
     missing = [key for key in needed if key not in rounds[0][1]]
     if missing:
-        rounds.append(await _round(runtime, [key.partition(".")[2].replace("_", " ") for key in missing]))
+        rounds.append(await _round(runtime, [key.partition(".")[2].replace("_", " ") for key in missing], shown))
     return rounds
 
 
-async def _round(runtime: Runtime, queries: Sequence[str]) -> tuple[Sequence[str], list[str], list[str]]:
-    found = [await runtime.search(query) for query in queries]
+async def _round(runtime: Runtime, queries: Sequence[str], shown: set[str]) -> tuple[Sequence[str], list[str], list[str]]:
+    found: list[SearchAnswer] = []
+    for query in queries:
+        found.append(await runtime.search(query, shown=shown))
+        shown.update(found[-1].written)
     keys = dict.fromkeys(hit.tool.key for each in found for hit in each.hits)
     return queries, list(keys), [each.text for each in found]
 

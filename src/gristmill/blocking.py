@@ -106,7 +106,7 @@ class BlockingRuntime(AbstractContextManager["BlockingRuntime"]):
         self,
         query: str,
         *,
-        detail_level: DetailLevel = "full",
+        detail_level: DetailLevel | None = None,
         limit: int = 5,
         server: str | None = None,
         budget_tokens: int = BUDGET_TOKENS,

@@ -31,6 +31,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp_types import TextContent
 
 from gristmill import BlockingRuntime
+from gristmill.runtime.tools.configured_servers import describe_servers
 from gristmill.serve.mcp.get_runtime import wrap_runtime
 from gristmill.serve.mcp.mcp_door import McpDoor
 from gristmill.serve.mcp.mcp_server import build_server
@@ -117,7 +118,11 @@ async def test_what_is_counted_is_what_a_client_of_the_door_reads(state: Path) -
     async with open_app("pam", state=state / "counted") as app:
         measured = await app.measure(task)
         known = await list_known_servers(app.runtime)
-        door = McpDoor(hall=wrap_runtime(app.runtime), instructions=write_instructions(known), server_names=tuple(known))
+        door = McpDoor(
+            hall=wrap_runtime(app.runtime),
+            instructions=write_instructions(describe_servers(app.runtime.config, known)),
+            server_names=tuple(known),
+        )
         async with Client(build_server(door)) as client:
             listed = [definition(tool.name, tool.description, tool.input_schema) for tool in (await client.list_tools()).tools]
             found = await client.call_tool("search_tools", {"query": task.searches[0]})
@@ -128,7 +133,7 @@ async def test_what_is_counted_is_what_a_client_of_the_door_reads(state: Path) -
         assert listed == surface()
         # Surface, question, search call and answer, program and outcome, and nothing else, are what the last request holds.
         calls = measured.ours.output - app.count(str(measured.expected).replace(" ", "").replace("'", '"'))
-        texts = (*listed, write_instructions(known), task.question, *said)
+        texts = (*listed, write_instructions(describe_servers(app.runtime.config, known)), task.question, *said)
         assert measured.ours.context == sum(map(app.count, texts)) + calls
         assert measured.is_right
         page = (Path(__file__).parents[2] / "docs" / "explain" / "savings.md").read_text()

@@ -8,7 +8,7 @@ import asyncio
 import dataclasses
 import time
 import uuid
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -365,7 +365,7 @@ class Runtime:
         self,
         query: str,
         *,
-        detail_level: DetailLevel = "full",
+        detail_level: DetailLevel | None = None,
         limit: int = 5,
         server: str | None = None,
         budget_tokens: int = BUDGET_TOKENS,
@@ -375,10 +375,13 @@ class Runtime:
         tenant: str | None = None,
         conversation: str | None = None,
         for_person: bool = False,
+        shown: Collection[str] = (),
     ) -> SearchAnswer:
         """Returns the best tools for ``query``, as values and as text of at most ``budget_tokens``.
 
         Right after opening it waits for the first listing of servers whose tools are not known yet, but not for long.
+        Without a ``detail_level`` the text has the first tools in full and the others as signatures; tools whose keys are in
+        ``shown`` are only named.
 
         ``session`` and ``identity`` (or ``caller`` and ``tenant``) say who asks: the skills that they can see are found
         too, and tools that the session calls next rank higher for similar questions, if the configuration allows learning.
@@ -392,6 +395,7 @@ class Runtime:
         found = await self._rooms.discovery.search(
             query, detail_level=detail_level, limit=limit, server=server, budget_tokens=budget_tokens,
             skills=await self._find_skills(session, who), who=OUTSIDE if session is None else f"session {session}",
+            shown=shown,
         )  # fmt: skip
         await self._rooms.search_recorder.record_search(
             found, session=session, identity=who, conversation=conversation, for_person=for_person

@@ -14,6 +14,7 @@ from mcp_types import CallToolResult
 from gristmill.config.sections.policy_section import PolicyConfig
 from gristmill.config.tree import Config, SandboxConfig, StoreConfig
 from gristmill.runtime.runtime import Runtime
+from gristmill.runtime.tools.configured_servers import describe_servers
 from gristmill.serve.mcp.get_runtime import wrap_runtime
 from gristmill.serve.mcp.mcp_door import McpDoor
 from gristmill.serve.mcp.mcp_server import build_server
@@ -39,7 +40,7 @@ async def open_door(state: Path, policy: dict[str, Any] | None = None, **parts: 
         servers = await list_known_servers(runtime)
         values: dict[str, Any] = {
             "hall": wrap_runtime(runtime),
-            "instructions": write_instructions(servers),
+            "instructions": write_instructions(describe_servers(runtime.config, servers)),
             "server_names": tuple(servers),
         }
         door = McpDoor(**values | parts)

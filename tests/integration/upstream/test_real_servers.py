@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gristmill.catalog.search.compact_signature import render_compact_signature
+from gristmill.catalog.answers.compact_signature import render_compact_signature
 from gristmill.config.sections.servers_section import ServerConfig
 from gristmill.errors import ToolFailed
 from gristmill.events import CallProgressed

@@ -4,9 +4,10 @@ Uses the same typed view as the modules that code imports, so the text that is r
 """
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
+from gristmill.catalog.answers.render_hits import SKILLS
 from gristmill.catalog.catalog import Catalog
 from gristmill.catalog.modules.python_annotations import build_annotation, build_docstring, build_function, build_record_classes
 from gristmill.catalog.modules.tool_module import (
@@ -16,14 +17,11 @@ from gristmill.catalog.modules.tool_module import (
     build_stub,
     build_stub_arguments,
     build_untyped_stub,
-    format_call_count,
     render_checked_source,
     render_stub_doc,
 )
 from gristmill.catalog.modules.typescript_module import render_typescript_stub
-from gristmill.catalog.search.render_hits import SKILLS
 from gristmill.catalog.types.loose_schema import read_parameter_schemas
-from gristmill.catalog.types.type_tree import RecordField, RecordType
 from gristmill.model import Tool
 
 _MAX_DEFAULT = 40
@@ -31,14 +29,32 @@ _SHORT = str | bool | int | float
 _T = TypeVar("_T")
 
 
-def render_signature_line(catalog: Catalog, tool: Tool, learned: LearnedResultType | None = None) -> str:
-    """Returns ``search_issues(query: str, state: Literal['open', 'closed'] = 'open') -> list[Issue]``."""
-    return _render_stub(catalog, tool, _render_signature, learned)
+def build_outline(catalog: Catalog, tool: Tool, learned: LearnedResultType | None = None) -> ToolStub:
+    """Returns the typed view of a tool under the name that code imports it by; without types if it cannot have any."""
+    name = catalog.functions[tool.key]
+    try:
+        return build_stub(tool, name, learned)
+    except UNTYPABLE:
+        return build_untyped_stub(tool, name)
 
 
-def render_type_lines(catalog: Catalog, tool: Tool, learned: LearnedResultType | None = None) -> list[str]:
-    """Returns ``Issue = {number: int, title: str, closed_by?: str}`` for every type that the signature names."""
-    return _render_stub(catalog, tool, _render_types, learned)
+def render_short_signature(stub: ToolStub, parameters: Mapping[str, str], result: str) -> str:
+    """Returns the signature with types that are written already; defaults are those of the server, ``...`` where it names none.
+
+    A result that may be anything is not written.
+    """
+    defaults = iter(_list_defaults(stub))
+    places = [
+        f"{each.python}: {parameters[each.python]}" + ("" if each.required else f" = {_shorten_default(next(defaults))}")
+        for each in stub.parameters.known
+    ]
+    if stub.parameters.open and not places:
+        places.append("**arguments")
+    return f"{stub.function}({', '.join(places)})" + ("" if result == "Any" else f" -> {result}")
+
+
+def _shorten_default(default: ast.expr) -> str:
+    return ascii(default.value) if isinstance(default, ast.Constant) and default.value is not ... else "..."
 
 
 def render_python_text(catalog: Catalog, tool: Tool, learned: LearnedResultType | None = None) -> str:
@@ -54,21 +70,10 @@ def render_typescript_text(catalog: Catalog, tool: Tool, learned: LearnedResultT
 
 
 def _render_stub(catalog: Catalog, tool: Tool, write: Callable[[ToolStub], _T], learned: LearnedResultType | None) -> _T:
-    name = catalog.functions[tool.key]
     try:
-        return write(build_stub(tool, name, learned))
+        return write(build_outline(catalog, tool, learned))
     except UNTYPABLE:
-        return write(build_untyped_stub(tool, name))
-
-
-def _render_signature(stub: ToolStub) -> str:
-    arguments = ast.unparse(build_stub_arguments(stub, _list_defaults(stub)))
-    learned = f"  # result learned from {format_call_count(stub.learned_calls)}" if stub.learned_calls else ""
-    return f"{stub.function}({arguments}) -> {ast.unparse(build_annotation(stub.result.type))}{learned}"
-
-
-def _render_types(stub: ToolStub) -> list[str]:
-    return [_render_record(each) for each in (*stub.parameters.records, *stub.result.records)]
+        return write(build_untyped_stub(tool, catalog.functions[tool.key]))
 
 
 def _render_source(stub: ToolStub) -> str:
@@ -83,11 +88,3 @@ def _list_defaults(stub: ToolStub) -> list[ast.expr]:
     schemas = read_parameter_schemas(stub.tool)
     declared = [schemas.get(each.name, {}).get("default", ...) for each in stub.parameters.known if not each.required]
     return [ast.Constant(value if isinstance(value, _SHORT) and len(str(value)) <= _MAX_DEFAULT else ...) for value in declared]
-
-
-def _render_record(record: RecordType) -> str:
-    return f"{record.name} = {{{', '.join(map(_render_field, record.fields))}}}"
-
-
-def _render_field(field: RecordField) -> str:
-    return f"{field.name}{'' if field.required else '?'}: {ast.unparse(build_annotation(field.type))}"

@@ -1,33 +1,57 @@
-"""Fuses two rankings into one: each in units of its own spread; the less sure the word match, the more meaning counts."""
+"""Fuses the features of a question and a tool into one score: a weighted sum, with weights that were fitted to public questions.
 
+``bench/fit_fusion.py`` makes the weights, leaving out one set of questions at a time to see what they are worth on others.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-MEANING_WEIGHT = (1.2, 2.2)
-"""The weight of meaning relative to words: when the words clearly match a tool, and when they do not."""
+WEIGHTS_FILE = Path(__file__).parents[1] / "static" / "fusion.json"
 SURE_DEVIATIONS = (6.0, 12.0)
 """Standard deviations by which the best word match stands out: unsure below the first number, sure above the second."""
 MIN_SPREAD = 1e-6
 """Scores that spread less than this express no preference."""
 DECIMALS = 4
 """Scores are rounded: sums of the same numbers in another order may differ in the last bit, and equal tools must stay equal."""
+_CANDIDATE_WEIGHTS = {"words": 1.0, "meaning": 1.5, "meaning of a clause": 1.0, "ranker": 1.5, "ranker on a clause": 1.0}
 
 Floats = NDArray[np.float64]
 Scores = NDArray[np.floating[Any]]
 """The scores of a ranker, in any floating-point precision."""
 
 
-def fuse_scores(words: Scores, meaning: Scores) -> Floats:
-    """Returns one score per tool; the word scores alone if neither ranking has a preference."""
-    lexical, dense = standardize_scores(words), standardize_scores(meaning)
-    if not (lexical.any() or dense.any()):
-        return words.astype(np.float64)  # one tool, or equal tools: nothing stands out, but the words match or do not
-    best = float(lexical.max(initial=0.0))
-    sure, unsure = MEANING_WEIGHT
-    weight = float(np.interp(best, SURE_DEVIATIONS, (unsure, sure)))
-    return np.round(lexical + dense * weight, DECIMALS)
+@cache
+def load_weights(kind: str) -> Mapping[str, float]:
+    """Returns the weight of each feature: ``default``, or ``ranker`` where a heavier ranker is configured."""
+    return json.loads(WEIGHTS_FILE.read_text(encoding="utf-8"))["weights"][kind]
+
+
+def fuse_features(features: Mapping[str, Scores], weights: Mapping[str, float]) -> Floats:
+    """Returns one score per tool."""
+    return _add_weighted([(features[name], weight) for name, weight in weights.items()])
+
+
+def score_candidates(features: Mapping[str, Scores]) -> Floats:
+    """Returns a rough score per tool, from the features that are cheap enough to have for every tool."""
+    return _add_weighted([(features[name], weight) for name, weight in _CANDIDATE_WEIGHTS.items() if name in features])
+
+
+def _add_weighted(parts: Sequence[tuple[Scores, float]]) -> Floats:
+    total = np.zeros(len(parts[0][0]))
+    for scores, weight in parts:
+        total += scores.astype(np.float64) * weight
+    return np.round(total, DECIMALS)
+
+
+def measure_sureness(words: Floats) -> float:
+    """Returns how clearly the words of a question name a tool, from 0 to 1; ``words`` are standardized scores."""
+    return float(np.interp(float(words.max(initial=0.0)), SURE_DEVIATIONS, (0.0, 1.0)))
 
 
 def standardize_scores(scores: Scores) -> Floats:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gristmill.atomic_file import write_atomically
 from gristmill.model import Tool
 
-FORMAT = 3
+FORMAT = 4
 """Increased when the arrays, their meaning or the word table change; older files are then rebuilt."""
 
 _MAGIC = b"gristmill index\n"
@@ -26,7 +26,10 @@ def hash_index_sources(tools: Sequence[Tool], kind: str) -> str:
     """Returns a hash of what an index depends on: the definitions in their order, the kind of ranker, the format."""
     digest = hashlib.sha256(f"{FORMAT} {kind}".encode())
     for tool in tools:
-        definition = (tool.server, tool.name, tool.title, tool.description, tool.input_schema)
+        definition = (
+            *(tool.server, tool.name, tool.title, tool.description),
+            *(tool.input_schema, tool.output_schema, tool.annotations),
+        )
         digest.update(json.dumps(definition, default=str).encode())
     return digest.hexdigest()
 

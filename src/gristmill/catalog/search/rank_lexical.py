@@ -8,14 +8,18 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from gristmill.catalog.search.search_terms import extract_terms
+from gristmill.catalog.search.search_terms import extract_terms, stem_word
 from gristmill.catalog.types.loose_schema import read_parameter_descriptions, read_parameter_schemas
+from gristmill.loose_json import as_mapping
 from gristmill.model import Tool
 
 WEIGHTS = (1.0, 2.0, 1.0, 1.0, 0.5)
 """The weights of server, name, description, parameter names and parameter descriptions."""
 LENGTH_PENALTY = (0.3, 0.3, 0.5, 0.3, 0.5)
 SATURATION = 2.0
+MAX_RESULT_FIELDS = 12
+UNKNOWN_IDF = 5.0
+"""How much a word counts that no tool has."""
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int32]
@@ -62,6 +66,21 @@ class LexicalRanker(Struct, frozen=True, kw_only=True):
                 scores[self.tools[postings]] += self.worth[postings]
         return scores
 
+    def read_coverage(self, query: str) -> NDArray[np.float64]:
+        """Returns for each tool the share of the question's words that it has; rare words count more."""
+        found, total = np.zeros(self.size), 0.0
+        for term in dict.fromkeys(extract_terms(query)):
+            known = self.terms.get(term)
+            if known is not None:
+                found[self.tools[self.starts[known] : self.starts[known + 1]]] += self.idf[known]
+            total += float(self.idf[known]) if known is not None else UNKNOWN_IDF
+        return found / max(total, 1e-6)
+
+    def weigh_word(self, word: str) -> float:
+        """Returns how much a word counts: the rarer, the more."""
+        known = self.terms.get(stem_word(word))
+        return float(self.idf[known]) if known is not None else UNKNOWN_IDF
+
     def state(self) -> dict[str, NDArray[Any]]:
         """Returns everything as arrays, for the index file."""
         text = "\n".join(self.terms).encode()
@@ -92,11 +111,27 @@ def list_search_fields(tool: Tool) -> tuple[str, str, str, str, str]:
     """Returns the texts of a tool in the order of ``WEIGHTS``."""
     return (
         tool.server,
-        f"{tool.name} {tool.title or ''}",
-        tool.description,
+        f"{tool.name} {tool.title or read_annotated_title(tool)}",
+        f"{tool.description} {' '.join(list_result_fields(tool))}".rstrip(),
         " ".join(read_parameter_schemas(tool)),
         " ".join(read_parameter_descriptions(tool).values()),
     )
+
+
+def list_result_fields(tool: Tool) -> list[str]:
+    """Returns the names of the fields that the tool's declared result has at its top, or that the items of its list have."""
+    schema = as_mapping(tool.output_schema)
+    fields = as_mapping(schema.get("properties"))
+    if len(fields) == 1:  # a server wraps a list into an object with one field
+        schema = as_mapping(next(iter(fields.values())))
+    inner = as_mapping(as_mapping(schema.get("items")).get("properties")) or as_mapping(schema.get("properties"))
+    return list(inner or fields)[:MAX_RESULT_FIELDS]
+
+
+def read_annotated_title(tool: Tool) -> str:
+    """Returns the title in the annotations, where older servers put it."""
+    title = tool.annotations.get("title")
+    return title if isinstance(title, str) else ""
 
 
 def _read_tokens(

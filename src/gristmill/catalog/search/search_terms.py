@@ -15,7 +15,7 @@ _ENDINGS = (
     "ations", "ation", "ating", "ators", "ator", "ated", "ates", "ate", "ions", "ion", "ings", "ing", "ments", "ment",
     "ers", "ors", "er", "or", "ed", "ive", "al", "ly",
 )  # fmt: skip
-_STOP = frozenset((
+STOP_WORDS = frozenset((
     "a", "about", "also", "am", "an", "and", "any", "are", "as", "at", "be", "by", "can", "could", "did", "do",
     "does", "for", "from", "give", "has", "have", "how", "i", "if", "in", "into", "is", "it", "know", "let",
     "m", "me", "my", "need", "of", "on", "or", "our", "please", "s", "some", "tell", "that", "the", "this",
@@ -36,7 +36,7 @@ def split_words(text: str) -> list[str]:
 
 def extract_terms(text: str) -> list[str]:
     """Returns the stems of all words that are not stop words."""
-    return [stem_word(word) for word in split_words(text) if word not in _STOP]
+    return [stem_word(word) for word in split_words(text) if word not in STOP_WORDS]
 
 
 @lru_cache(maxsize=65_536)

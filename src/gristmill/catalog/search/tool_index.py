@@ -11,12 +11,21 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from gristmill.catalog.search.fuse_scores import fuse_scores
+from gristmill.catalog.search.fuse_scores import (
+    Scores,
+    fuse_features,
+    load_weights,
+    measure_sureness,
+    score_candidates,
+    standardize_scores,
+)
 from gristmill.catalog.search.index_file import hash_index_sources, read_index, write_index
-from gristmill.catalog.search.rank_dense import DenseRanker
+from gristmill.catalog.search.question_parts import split_clauses
+from gristmill.catalog.search.rank_dense import LARGE_CATALOG, DenseRanker
 from gristmill.catalog.search.rank_lexical import LexicalRanker
 from gristmill.catalog.search.ranker import Ranker, RankerKind
 from gristmill.catalog.search.search_hits import SearchHit
+from gristmill.catalog.search.tool_features import ToolFeatures
 from gristmill.catalog.search.usage_habits import UsageHabits
 from gristmill.errors import NotFound
 from gristmill.model import Tool
@@ -24,6 +33,12 @@ from gristmill.near_names import find_near_names
 
 MAX_QUERY_CHARS = 4_000
 """Longer questions are read up to here."""
+CANDIDATES = 64
+"""How many tools are compared in all features; a search for more than half as many compares twice the number asked for."""
+NAMED_BONUS = 6.0
+"""What a tool gains whose name the question says, in other words for the same verb if need be: nothing else should come first."""
+MOST_CLAUSES_WHEN_LARGE = 3
+"""With very many tools only so many clauses of a question are ranked by themselves: each costs a pass over all tools."""
 
 
 class ToolIndex(Struct, frozen=True, kw_only=True):
@@ -32,32 +47,45 @@ class ToolIndex(Struct, frozen=True, kw_only=True):
     tools: Sequence[Tool]
     keys: Mapping[str, int]
     servers: Mapping[str, NDArray[np.int64]]
-    words: Ranker
-    meaning: Ranker
+    words: LexicalRanker
+    dense: DenseRanker
+    features: ToolFeatures
+    ranker: Ranker | None
+    """A heavier ranker, if one is configured."""
     made_from: str
     """The hash of all definitions."""
 
     @classmethod
     def build(cls, tools: Sequence[Tool], *, meaning: RankerKind = DenseRanker) -> Self:
-        """Builds the index from every definition; ``meaning`` may be a heavier ranker than the built-in one."""
+        """Builds the index from every definition; ``meaning`` may be a heavier ranker, which then joins the built-in one."""
         made_from = hash_index_sources(tools, _name_kind(meaning))
-        return cls._assemble(tools, LexicalRanker.build(tools), meaning.build(tools), made_from)
+        words = LexicalRanker.build(tools)
+        ranker = None if meaning is DenseRanker else meaning.build(tools)
+        parts = _IndexParts(words=words, dense=DenseRanker.build(tools), features=ToolFeatures.build(tools, words), ranker=ranker)
+        return cls._assemble(tools, parts, made_from)
 
     @classmethod
     def load(cls, path: Path, tools: Sequence[Tool], *, meaning: RankerKind = DenseRanker) -> Self | None:
         """Returns the index saved at ``path``, or None if there is none for exactly these definitions."""
         made_from = hash_index_sources(tools, _name_kind(meaning))
-        parts = read_index(path, made_from)
-        if parts is None:
+        saved = read_index(path, made_from)
+        if saved is None:
             return None
         try:
-            return cls._assemble(tools, LexicalRanker.restore(parts["words"]), meaning.restore(parts["meaning"]), made_from)
+            parts = _IndexParts(
+                words=LexicalRanker.restore(saved["words"]),
+                dense=DenseRanker.restore(saved["dense"]),
+                features=ToolFeatures.restore(saved["features"]),
+                ranker=None if meaning is DenseRanker else meaning.restore(saved["ranker"]),
+            )
+            return cls._assemble(tools, parts, made_from)
         except (KeyError, ValueError):
             return None  # the hash matches but the arrays are not valid: the caller builds again
 
     def save(self, path: Path) -> None:
         """Saves the index at ``path`` for the next start."""
-        write_index(path, self.made_from, {"words": self.words.state(), "meaning": self.meaning.state()})
+        parts = {"words": self.words.state(), "dense": self.dense.state(), "features": self.features.state()}
+        write_index(path, self.made_from, {**parts, "ranker": self.ranker.state()} if self.ranker else parts)
 
     def search(
         self, query: str, limit: int = 5, *, server: str | None = None, habits: UsageHabits | None = None
@@ -69,19 +97,50 @@ class ToolIndex(Struct, frozen=True, kw_only=True):
         """
         query = query[:MAX_QUERY_CHARS]
         eligible = self._find_eligible(server)
-        scores = fuse_scores(self.words.scores(query), self.meaning.scores(query))
-        for key, lift in (habits.score_lifts(query) if habits else {}).items():
-            if key in self.keys:
-                scores[self.keys[key]] += lift
-        named = self.keys.get(query.strip())
-        if named is not None:
-            scores[named] = scores.max() + 1
-        if not scores.any() or limit < 1:
+        if limit < 1 or not len(eligible):
             return []
-        return [SearchHit(tool=self.tools[i], score=float(scores[i])) for i in _find_best(scores, eligible, limit)]
+        general = self.read_general_features(query)
+        rough = score_candidates(general)
+        words = self.words.scores(query)
+        if not rough.any() and not words.any():
+            return []  # neither words nor meaning prefer any tool
+        lifts = {self.keys[key]: lift for key, lift in (habits.score_lifts(query) if habits else {}).items() if key in self.keys}
+        named = self.keys.get(query.strip())
+        wanted = np.array([*lifts, *(() if named is None else (named,))], np.int64)
+        places = np.union1d(_find_best(rough, eligible, max(CANDIDATES, 2 * limit)), np.intersect1d(wanted, eligible))
+        scores = self.score_places(query, places, general)
+        scores += [lifts.get(int(place), 0.0) for place in places]
+        if named is not None:
+            scores[places == named] = scores.max() + 1
+        best = _find_best(scores, np.arange(len(places)), limit)
+        return [SearchHit(tool=self.tools[int(places[i])], score=float(scores[i])) for i in best]
+
+    def read_general_features(self, query: str) -> dict[str, Scores]:
+        """Returns the features that every tool has for a question, by name."""
+        clauses = split_clauses(query)[: MOST_CLAUSES_WHEN_LARGE if len(self.tools) >= LARGE_CATALOG else None]
+        words, meaning = standardize_scores(self.words.scores(query)), standardize_scores(self.dense.scores(query))
+        sure = measure_sureness(words)
+        found: dict[str, Scores] = {
+            "words": words,
+            "meaning": meaning,
+            "meaning of a clause": _score_best_clause(self.dense, clauses, meaning),
+            "words if sure": words * sure,
+            "meaning if sure": meaning * sure,
+        }
+        if self.ranker is not None:
+            found["ranker"] = standardize_scores(self.ranker.scores(query))
+            found["ranker on a clause"] = _score_best_clause(self.ranker, clauses, found["ranker"])
+        return found
+
+    def score_places(self, query: str, places: NDArray[np.int64], general: Mapping[str, Scores]) -> NDArray[np.float64]:
+        """Returns the fused scores of the tools at ``places``."""
+        features = {name: scores[places] for name, scores in general.items()}
+        features.update(self.features.compare(query, self.tools, places, self.words))
+        fused = fuse_features(features, load_weights("ranker" if self.ranker is not None else "default"))
+        return fused + NAMED_BONUS * np.round(features["named"].astype(np.float64), 3)
 
     @classmethod
-    def _assemble(cls, tools: Sequence[Tool], words: Ranker, meaning: Ranker, made_from: str) -> Self:
+    def _assemble(cls, tools: Sequence[Tool], parts: "_IndexParts", made_from: str) -> Self:
         members: dict[str, list[int]] = {}
         for i, tool in enumerate(tools):
             members.setdefault(tool.server, []).append(i)
@@ -89,30 +148,45 @@ class ToolIndex(Struct, frozen=True, kw_only=True):
             tools=tools,
             keys={tool.key: i for i, tool in enumerate(tools)},
             servers={name: np.array(places, np.int64) for name, places in members.items()},
-            words=words,
-            meaning=meaning,
+            words=parts.words,
+            dense=parts.dense,
+            features=parts.features,
+            ranker=parts.ranker,
             made_from=made_from,
         )
 
-    def _find_eligible(self, server: str | None) -> NDArray[np.int64] | None:
+    def _find_eligible(self, server: str | None) -> NDArray[np.int64]:
         if server is None:
-            return None
+            return np.arange(len(self.tools))
         if server not in self.servers:
             raise NotFound(f"there is no server {server[:80]!r}", near=find_near_names(server, self.servers))
         return self.servers[server]
+
+
+class _IndexParts(Struct, frozen=True, kw_only=True):
+    words: LexicalRanker
+    dense: DenseRanker
+    features: ToolFeatures
+    ranker: Ranker | None
+
+
+def _score_best_clause(ranker: Ranker, clauses: Sequence[str], whole: Scores) -> Scores:
+    """Returns for each tool its score for the clause that it fits best; a question with one clause is that clause."""
+    if not clauses:
+        return whole
+    return np.max([standardize_scores(ranker.scores(clause)) for clause in clauses], axis=0)
 
 
 def _name_kind(kind: RankerKind) -> str:
     return str(getattr(kind, "name", None) or getattr(kind, "__qualname__", type(kind).__qualname__))
 
 
-def _find_best(scores: NDArray[np.float64], eligible: NDArray[np.int64] | None, limit: int) -> list[int]:
+def _find_best(scores: NDArray[np.float64], eligible: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
     """Returns the positions of the highest scores; equal scores keep the catalog's order."""
-    eligible = np.arange(len(scores)) if eligible is None else eligible
     among = scores[eligible]
     limit = min(limit, len(among))
     if limit < len(among):
         floor = np.partition(among, len(among) - limit)[len(among) - limit]
         kept = np.flatnonzero(among >= floor)
         eligible, among = eligible[kept], among[kept]
-    return [int(i) for i in eligible[np.argsort(-among, kind="stable")[:limit]]]
+    return eligible[np.argsort(-among, kind="stable")[:limit]]

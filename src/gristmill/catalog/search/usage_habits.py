@@ -10,6 +10,7 @@ from typing import Self, cast
 
 from msgspec import Struct
 
+from gristmill.catalog.search.question_parts import VERB_CLASSES, find_verb_class
 from gristmill.catalog.search.search_terms import extract_terms
 from gristmill.loose_json import as_list, as_mapping
 from gristmill.model import Json
@@ -20,8 +21,8 @@ MAX_HABITS = 400
 """The number of habits that are kept; the weakest are dropped first."""
 FADE_FACTOR = 0.995
 """The factor for all weights each time a habit is recorded."""
-MAX_LIFT = 6.0
-"""The most that a habit can add to a fused score, where a clear winner has about fifteen."""
+MAX_LIFT = 4.0
+"""The most that a habit can add to a fused score; less than what a tool gains whose name the question says."""
 _MIN_SIMILARITY = 0.5
 _MAX_TERMS = 64
 
@@ -59,9 +60,11 @@ class UsageHabits(Struct, frozen=True, kw_only=True):
         asked = _hash_words(query)
         lifts: dict[str, float] = {}
         for habit in self.entries:
+            if _have_different_verbs(asked, habit.words):
+                continue  # what led to reading says nothing about changing
             shared = len(asked & habit.words)
             if shared and (similar := shared / len(asked | habit.words)) >= _MIN_SIMILARITY:
-                lift = MAX_LIFT * similar * (1 - math.exp(-habit.weight))
+                lift = MAX_LIFT * similar**3 * (1 - math.exp(-habit.weight))  # half as similar says far less than half
                 lifts[habit.tool] = max(lifts.get(habit.tool, 0.0), lift)
         return lifts
 
@@ -94,5 +97,18 @@ def _read_habit(entry: Mapping[str, Json]) -> UsageHabit | None:
 
 
 def _hash_words(query: str) -> frozenset[str]:
-    stems = list(dict.fromkeys(extract_terms(query)))[:_MAX_TERMS]
-    return frozenset(hashlib.blake2b(stem.encode(), digest_size=6).hexdigest() for stem in stems)
+    stems = list(dict.fromkeys(extract_terms(query)))[: _MAX_TERMS - 1]
+    verb = find_verb_class(query) if stems else None
+    return frozenset(map(_hash_word, [*stems, *([f"verb {verb}"] if verb else [])]))
+
+
+def _hash_word(word: str) -> str:
+    return hashlib.blake2b(word.encode(), digest_size=6).hexdigest()
+
+
+_VERBS = frozenset(_hash_word(f"verb {name}") for name in set(VERB_CLASSES.values()))
+
+
+def _have_different_verbs(one: frozenset[str], two: frozenset[str]) -> bool:
+    verbs, others = one & _VERBS, two & _VERBS
+    return bool(verbs and others and verbs != others)

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from gristmill.catalog.answers.compact_signature import render_compact_signature
 from gristmill.catalog.catalog import Catalog
 from gristmill.catalog.modules.tool_module import LearnedResultType
-from gristmill.catalog.search.compact_signature import render_compact_signature
 from gristmill.catalog.types.loose_schema import read_parameter_schemas, read_required_names
 from gristmill.loose_json import as_list
 from gristmill.model import Json, Tool

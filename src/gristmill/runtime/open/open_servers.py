@@ -7,7 +7,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gristmill.catalog.search.render_hits import estimate_tokens
+from gristmill.catalog.answers.render_hits import estimate_tokens
 from gristmill.config.sections.servers_section import RESERVED_NAMES
 from gristmill.config.tree import Config
 from gristmill.errors import ConfigError

@@ -2,17 +2,18 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import anyio
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
+from gristmill.catalog.answers.fold_duplicates import MOST_DUPLICATES, fold_duplicates
+from gristmill.catalog.answers.render_hits import SKILLS, estimate_tokens, take_first_sentence
 from gristmill.catalog.catalog import Catalog, render_for_model
 from gristmill.catalog.modules.tool_outline import render_python_text, render_typescript_text
 from gristmill.catalog.pins.pinned_definitions import DefinitionChange
 from gristmill.catalog.pins.scan_definitions import DefinitionFinding
-from gristmill.catalog.search.render_hits import SKILLS, estimate_tokens, render_hits, take_first_sentence
 from gristmill.catalog.search.search_hits import BUDGET_TOKENS, DetailLevel, ServerSummary
 from gristmill.config.sections.servers_section import RESERVED_NAMES, SERVER_NAME_PATTERN
 from gristmill.errors import ConfigError, NotFound
@@ -27,10 +28,13 @@ from gristmill.runtime.tools.search_answers import (
     MOST_KEYS,
     MOST_TOKENS,
     QUERY_CHARACTERS,
+    AnswerSources,
     DescribedTools,
     SearchAnswer,
+    WantedAnswer,
     build_answer_writing,
     list_fields,
+    write_answer,
 )
 from gristmill.runtime.tools.search_skills import index_with_skills, list_hits, match_by_words
 from gristmill.runtime.tools.tool_library import ToolLibrary
@@ -98,16 +102,19 @@ class Discovery:
         self,
         query: str,
         *,
-        detail_level: DetailLevel = "full",
+        detail_level: DetailLevel | None = None,
         limit: int = 5,
         server: str | None = None,
         budget_tokens: int = BUDGET_TOKENS,
         skills: Sequence[Tool] = (),
         who: str = OUTSIDE,
+        shown: Collection[str] = (),
     ) -> SearchAnswer:
         """Returns the best tools for ``query``, best first, and text of at most ``budget_tokens``; ``skills`` compete with tools.
 
         An empty query lists the tools in their order.
+        Without a ``detail_level`` the text has the first tools in full and the others as signatures, and only names those whose
+        keys are in ``shown``.
 
         Tools that ``who`` calls next rank higher for similar questions, if learning from use is on.
 
@@ -127,19 +134,27 @@ class Discovery:
         def search_and_render() -> SearchAnswer:
             place = index_with_skills(searchable, query, skills, server) if skills else searchable
             habits = usage.habits if usage else None
+            most = min(limit, MOST_HITS)
             if not query.strip():
-                hits = list_hits([*searchable.catalog, *skills], server, min(limit, MOST_HITS))
+                hits = list_hits([*searchable.catalog, *skills], server, most)
             else:
-                hits = place.index.search(query, min(limit, MOST_HITS), server=server, habits=habits)
+                hits = place.index.search(query, most + MOST_DUPLICATES, server=server, habits=habits)
             if not hits and server in (None, SKILLS):
-                hits = match_by_words(query, skills, min(limit, MOST_HITS))
-            writing = build_answer_writing(
-                searchable.catalog, searchable.marks, learned, self._count or _load_counter(), place.catalog
+                hits = match_by_words(query, skills, most)
+            # Duplicates are folded in the text alone: a program that reads the hits may want each of them.
+            written, also = fold_duplicates(hits, most) if detail_level is None else (hits[:most], dict[str, tuple[str, ...]]())
+            sources = AnswerSources(
+                catalog=searchable.catalog,
+                count=self._count or _load_counter(),
+                marks=searchable.marks,
+                learned=learned,
+                with_skills=place.catalog,
             )
-            text = render_hits(hits, detail_level=detail_level, budget_tokens=budget, writing=writing)
-            return SearchAnswer(
-                query=query, hits=tuple(hits), text=text, tools=list_fields(hits, detail_level, writing.signature)
-            )
+            wanted = WantedAnswer(detail_level=detail_level, budget_tokens=budget, also=also, shown=frozenset(shown))
+            answer = write_answer(query, written, sources, wanted)
+            hits = hits[:most]
+            signature = build_answer_writing(sources, ()).signature
+            return replace(answer, hits=tuple(hits), tools=list_fields(hits, detail_level or "full", signature))
 
         found = await asyncio.to_thread(search_and_render)
         if usage is not None:

@@ -3,17 +3,22 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from gristmill.catalog.answers.answer_types import AnswerTypes, write_plain_types
+from gristmill.catalog.answers.find_prerequisites import find_prerequisites
+from gristmill.catalog.answers.render_hits import FULL_HITS, SKILLS, AnswerWriting, render_hits, take_first_sentence
 from gristmill.catalog.catalog import Catalog
-from gristmill.catalog.modules.tool_module import LearnedResultType
-from gristmill.catalog.modules.tool_outline import render_signature_line, render_type_lines
-from gristmill.catalog.search.render_hits import SKILLS, AnswerWriting
-from gristmill.catalog.search.search_hits import DetailLevel, SearchHit
+from gristmill.catalog.modules.tool_module import LearnedResultType, ToolStub, format_call_count
+from gristmill.catalog.modules.tool_outline import build_outline, render_short_signature
+from gristmill.catalog.search.search_hits import BUDGET_TOKENS, DetailLevel, SearchHit
 from gristmill.model import Json, Tool
 
 MOST_HITS = 100
 MOST_KEYS = 100
 MOST_TOKENS = 20_000
+LEARNED_TOKENS = 200
+"""An answer shorter than this may grow to it with result types that were learned."""
 QUERY_CHARACTERS = 2_000
 """Larger requests are cut to these numbers: an answer has to fit into a model's context, and questions are remembered."""
 
@@ -26,6 +31,8 @@ class SearchAnswer(Struct, frozen=True, kw_only=True):
     text: str
     tools: tuple[Mapping[str, Json], ...] = ()
     """The same tools as dictionaries with exactly the fields of the level of detail."""
+    written: tuple[str, ...] = ()
+    """The keys of the tools whose signatures the text has."""
 
 
 def list_fields(
@@ -52,23 +59,94 @@ class DescribedTools(Struct, frozen=True, kw_only=True):
     text: str
 
 
-def build_answer_writing(
-    catalog: Catalog,
-    marks: Mapping[str, str],
-    learned: Mapping[str, LearnedResultType],
-    count: Callable[[str], int],
-    with_skills: Catalog | None = None,
-) -> AnswerWriting:
-    """Returns how answers are written: tools with the names of the whole snapshot, skills with those of ``with_skills``."""
+class AnswerSources(Struct, frozen=True, kw_only=True):
+    """What an answer is written from: the snapshot, warnings, learned types, skills, and the counter of tokens."""
 
-    def choose_catalog(server: str) -> Catalog:
-        return with_skills if server == SKILLS and with_skills is not None else catalog
+    catalog: Catalog
+    count: Callable[[str], int]
+    marks: Mapping[str, str] = {}
+    learned: Mapping[str, LearnedResultType] = {}
+    with_skills: Catalog | None = None
+
+    def choose_catalog(self, server: str) -> Catalog:
+        """Returns the catalog that has the names of a server's tools: those of skills are in one of their own."""
+        return self.with_skills if server == SKILLS and self.with_skills is not None else self.catalog
+
+
+def build_answer_writing(sources: AnswerSources, tools: Sequence[Tool], *, complete: bool = False) -> AnswerWriting:
+    """Returns how the answer with ``tools`` is written; records that several of them share are defined once."""
+
+    def outline(tool: Tool, *, learned: bool = True) -> ToolStub:
+        known = sources.learned.get(tool.key) if learned else None
+        return build_outline(sources.choose_catalog(tool.server), tool, known)
+
+    types = AnswerTypes([outline(tool) for tool in (tools if complete else tools[:FULL_HITS])])
+
+    def write_signature(tool: Tool) -> str:
+        stub = outline(tool)
+        plain = write_plain_types(stub)
+        return render_short_signature(stub, plain.parameters, plain.result)
+
+    def write_typed(tool: Tool) -> tuple[str, Sequence[str]]:
+        stub = outline(tool)
+        written = types.write(stub)
+        learned = [f"result learned from {format_call_count(stub.learned_calls)}"] if stub.learned_calls else []
+        return render_short_signature(stub, written.parameters, written.result), [*written.lines, *learned]
 
     return AnswerWriting(
-        signature=lambda tool: render_signature_line(choose_catalog(tool.server), tool, learned.get(tool.key)),
-        function=lambda tool: choose_catalog(tool.server).functions[tool.key],
-        module=lambda server: choose_catalog(server).modules[server],
-        types=lambda tool: render_type_lines(choose_catalog(tool.server), tool, learned.get(tool.key)),
-        mark=lambda tool: marks.get(tool.key, ""),
-        count=count,
+        signature=write_signature,
+        typed=write_typed,
+        function=lambda tool: sources.choose_catalog(tool.server).functions[tool.key],
+        module=lambda server: sources.choose_catalog(server).modules[server],
+        mark=lambda tool: sources.marks.get(tool.key, ""),
+        count=sources.count,
+        complete=complete,
     )
+
+
+class WantedAnswer(Struct, frozen=True, kw_only=True):
+    """How much of an answer is wanted; ``also`` are duplicates by key, ``shown`` the keys that the asker has seen in full."""
+
+    detail_level: DetailLevel | None = None
+    budget_tokens: int = BUDGET_TOKENS
+    also: Mapping[str, Sequence[str]] = {}
+    shown: frozenset[str] = frozenset()
+
+
+def write_answer(query: str, hits: Sequence[SearchHit], sources: AnswerSources, wanted: WantedAnswer) -> SearchAnswer:
+    """Returns the answer with its text. Unless everything is asked for, learned result types never make it longer."""
+    text = _write_text(hits, sources, wanted)
+    has_learned = any(hit.tool.key in sources.learned and hit.tool.output_schema is None for hit in hits)
+    if text and has_learned and wanted.detail_level is None:
+        plain = _write_text(hits, replace(sources, learned={}), wanted)
+        most = max(sources.count(plain), LEARNED_TOKENS)
+        if sources.count(text) > most:
+            text = _write_text(hits, sources, replace(wanted, budget_tokens=min(most, wanted.budget_tokens)))
+    in_full = wanted.detail_level == "full" or wanted.detail_level is None
+    full = [hit.tool.key for hit in (hits if wanted.detail_level else hits[:FULL_HITS])] if in_full and text else []
+    return SearchAnswer(query=query, hits=tuple(hits), text=text, written=tuple(full))
+
+
+def _write_text(hits: Sequence[SearchHit], sources: AnswerSources, wanted: WantedAnswer) -> str:
+    complete = wanted.detail_level == "full"
+    tools = [hit.tool for hit in hits]
+    shown = frozenset[str]() if wanted.detail_level else wanted.shown
+    needed = _note_prerequisites(tools[:1], sources) if tools and tools[0].key not in shown else []
+    writing = replace(build_answer_writing(sources, tools, complete=complete), also=wanted.also, shown=shown, notes=tuple(needed))
+    return render_hits(hits, detail_level=wanted.detail_level or "full", budget_tokens=wanted.budget_tokens, writing=writing)
+
+
+def _note_prerequisites(first: Sequence[Tool], sources: AnswerSources) -> list[str]:
+    """Returns a line for each value that the first hit requires and another tool returns."""
+    return [
+        f"{take_first_sentence(name, 60)}: see {take_first_sentence(source.key, 100)}"
+        for tool in first
+        if tool.server != SKILLS
+        for name, source in find_prerequisites(tool, list_candidates(sources.catalog, tool.server))
+    ]
+
+
+def list_candidates(catalog: Catalog, server: str) -> tuple[Tool, ...]:
+    """Returns the tools that may return what a tool of ``server`` needs: those of the server, and those that find places."""
+    own = catalog.tools_of_server(server)
+    return (*own, *(tool for tool in catalog if "geocode" in tool.name.lower() and tool.server != server))

@@ -11,6 +11,7 @@ from gristmill.serve.mcp.door_runs import DoorRuns
 from gristmill.serve.mcp.get_runtime import Hall
 from gristmill.serve.mcp.questions.ask_client import Ctx
 from gristmill.serve.mcp.resources.file_changes import FileChanges
+from gristmill.serve.mcp.tools.shown_tools import ShownTools
 
 if TYPE_CHECKING:
     from gristmill.runs.served_runs import ServedRuns
@@ -42,6 +43,7 @@ class McpDoor(Struct, frozen=True, kw_only=True):
     """How long a client that accepts tasks waits for an answer before it gets a task instead."""
     identify_caller: Callable[[Ctx], Identity] = identify_local_caller
     runs: DoorRuns = field(default_factory=DoorRuns)
+    shown_tools: ShownTools = field(default_factory=ShownTools)
     file_changes: FileChanges = field(default_factory=FileChanges)
     conversations: ConversationNames = field(default_factory=ConversationNames)
 

@@ -125,7 +125,7 @@ class _MethodHandlers:
             if params.name == EXECUTE:
                 return await execute_code(self._door, ctx, params)
             if params.name == SEARCH:
-                return await search_tools(self._door, params, self._door.identify_caller(ctx))
+                return await search_tools(self._door, ctx, params)
             if params.name == CALL and self._door.direct_calls:
                 return await call_tool(self._door, ctx, params)
         except WrongArguments as wrong:

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gristmill.catalog.answers.answer_types import write_plain_types
 from gristmill.catalog.catalog import Catalog
 from gristmill.catalog.modules.tool_outline import (
+    build_outline,
     render_python_text,
-    render_signature_line,
-    render_type_lines,
+    render_short_signature,
     render_typescript_text,
 )
 from gristmill.model import Tool
@@ -35,18 +36,20 @@ SEARCH = Tool(
 CATALOG = Catalog.from_tools([SEARCH])
 
 
+def _write_line(catalog: Catalog, tool: Tool) -> str:
+    stub = build_outline(catalog, tool)
+    types = write_plain_types(stub)
+    return render_short_signature(stub, types.parameters, types.result)
+
+
 def test_a_signature_has_the_names_of_the_module_and_the_defaults_of_the_server() -> None:
-    line = render_signature_line(CATALOG, SEARCH)
-    assert line.startswith(
-        "search_issues(query: str, state: Literal['open', 'closed']='open', per_page: int=30, labels: list[str]=...)"
+    line = _write_line(CATALOG, SEARCH)
+
+    assert line == (
+        "search_issues(query: str, state: Literal['open', 'closed'] = 'open', per_page: int = 30, labels: list[str] = ...) "
+        "-> list[dict]"
     )
     ast.parse(f"def {line}: ...")
-
-
-def test_types_that_are_only_named_are_explained() -> None:
-    [line] = render_type_lines(CATALOG, SEARCH)
-    assert line.endswith(" = {number: int, title?: str}")
-    assert line.split(" = ")[0] in render_signature_line(CATALOG, SEARCH)
 
 
 def test_the_whole_text_starts_with_the_import() -> None:
@@ -62,13 +65,12 @@ def test_a_tool_that_cannot_be_typed_is_shown_untyped(monkeypatch: pytest.Monkey
         raise RecursionError
 
     monkeypatch.setattr("gristmill.catalog.modules.tool_outline.build_stub", fail)
-    assert render_signature_line(CATALOG, SEARCH) == "search_issues(**_extra: Any) -> Any"
-    assert render_type_lines(CATALOG, SEARCH) == []
+    assert _write_line(CATALOG, SEARCH) == "search_issues(**arguments)"
 
 
 @given(st.text(), st.text(), st.one_of(st.text(), st.integers(), st.floats(), st.booleans(), st.none()))
 def test_hostile_definitions_stay_one_line_that_parses(name: str, parameter: str, default: Any) -> None:
     tool = Tool(server="s", name=name, input_schema={"properties": {parameter: {"default": default}}})
-    line = render_signature_line(Catalog.from_tools([tool]), tool)
+    line = _write_line(Catalog.from_tools([tool]), tool)
     assert len(line.splitlines()) == 1
     ast.parse(f"def {line}: ...")

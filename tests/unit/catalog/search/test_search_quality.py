@@ -5,12 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from gristmill.catalog.search import rank_dense
-from gristmill.catalog.search.fuse_scores import fuse_scores
+from gristmill.catalog.search.fuse_scores import fuse_features, score_candidates, standardize_scores
 from gristmill.catalog.search.tool_index import ToolIndex
 from gristmill.catalog.search.word_vectors import load_shipped_vectors
-from gristmill.model import Tool
+from gristmill.model import Json, Tool
 
 SET = json.loads((Path(__file__).parent / "quality.json").read_text(encoding="utf-8"))
 TOOLS = [
@@ -23,6 +24,13 @@ TOOLS = [
     for server, name, description, parameters in SET["tools"]
 ]
 INDEX = ToolIndex.build(TOOLS)
+EXPENSES = [
+    ("list_accounts", "List all accounts."),
+    ("list_budgets", "List the budgets of a month."),
+    ("add_expense", "Record what was spent."),
+    ("get_expenses", "All expenses of a time, with category and merchant, newest first."),
+    ("delete_expense", "Delete one expense."),
+]
 
 
 def rank(query: str, wanted: str) -> int:
@@ -58,10 +66,43 @@ def test_a_large_catalogue_ranks_its_leaders_like_a_small_one(monkeypatch: pytes
 
 
 def test_without_an_opinion_fusion_has_none():
-    flat = np.zeros(5, np.float32)
+    flat = standardize_scores(np.full(5, 3.0, np.float32))
 
-    assert not fuse_scores(flat, flat).any()
-    assert len(fuse_scores(flat[:0], flat[:0])) == 0
+    assert not fuse_features({"words": flat}, {"words": 2.0}).any()
+    assert len(score_candidates({"words": flat[:0]})) == 0
+
+
+def test_a_verb_finds_tools_that_use_another_verb_of_its_class():
+    tools = [Tool(server="pam", name=name, description=text) for name, text in EXPENSES]
+
+    assert ToolIndex.build(tools).search("list expenses", 1)[0].tool.name == "get_expenses"
+    assert ToolIndex.build(tools).search("new expense", 1)[0].tool.name == "add_expense"
+    assert ToolIndex.build(tools).search("remove an expense", 1)[0].tool.name == "delete_expense"
+
+
+def test_each_clause_of_a_question_finds_its_tool():
+    found = [hit.tool.key for hit in INDEX.search("What will the weather be tomorrow in Oslo, and then open a pull request", 4)]
+
+    assert "weather.get_forecast" in found
+    assert "github.create_pull_request" in found
+
+
+def test_annotations_say_what_a_name_does_not():
+    one, two = (Tool(server="crm", name=name, description="Customers.") for name in ("customers", "customers2"))
+    index = ToolIndex.build(
+        [replace(one, annotations={"destructiveHint": True}), replace(two, annotations={"readOnlyHint": True})]
+    )
+
+    assert index.search("show customers", 1)[0].tool.name == "customers2"
+    assert index.search("delete customers", 1)[0].tool.name == "customers"
+
+
+def test_fields_of_results_are_found():
+    names = ["alpha", "beta", "gamma"]
+    schemas: list[dict[str, Json]] = [{"properties": {"zebra": {}}}, {"properties": {"iban": {}, "bic": {}}}, {}]
+    tools = [Tool(server="x", name=name, output_schema=schema) for name, schema in zip(names, schemas, strict=True)]
+
+    assert ToolIndex.build(tools).search("iban", 1)[0].tool.name == "beta"
 
 
 @pytest.mark.parametrize(("one", "near", "far"), [("email", "mail", "thermostat"), ("invoice", "payment", "weather")])

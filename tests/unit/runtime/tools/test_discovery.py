@@ -68,7 +68,7 @@ async def test_the_text_can_be_pasted(discovery: Discovery) -> None:
     assert found.text == (
         "from servers.web_shop import list_orders\n\n"
         "# List the orders of a shop.\n"
-        "list_orders(since: str, state: str='open') -> list[dict[str, Any]]"
+        "list_orders(since: str, state: str = 'open') -> list[dict]"
     )
 
 

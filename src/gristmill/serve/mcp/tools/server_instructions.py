@@ -1,6 +1,7 @@
-"""Writes the server instructions: what to do, and one short line per tool server. The same configuration gives the same bytes.
+"""Writes the server instructions: what to do, and the name of each tool server with a word that says what it is for.
 
-They are made once, from the names in the configuration and the tools last listed, so that a client's prompt cache stays valid.
+They depend on the configuration alone, so they are the same bytes before the first listing and after it: a client's prompt cache
+stays valid. The word comes from the name, the command or the package of the server, never from what it lists.
 """
 
 import re
@@ -10,28 +11,21 @@ from gristmill.serve.harmless_text import neutralize_text
 
 LEAD = "Tools live on these servers; find them with search_tools, call them from Python in execute_code:"
 TOKEN_BUDGET = 120
-"""Estimated tokens for all lines. Each server gets an equal share to name some of its tools; servers beyond the budget are only
-counted."""
+"""Estimated tokens for all names. Servers beyond the budget are shortened alike, and counted if even that is too much."""
 
 _PIECE = re.compile(r"[A-Za-z]+|\s|.")
 
 
 def write_instructions(servers: Mapping[str, Sequence[str]]) -> str:
-    """Returns the instructions for ``servers``: a mapping from the name of a server to its last known tools."""
+    """Returns the instructions for ``servers``: a mapping from the name of a server to words that say what it is for."""
     names = sorted(servers)
     if not names:
         return "No tool servers are connected; execute_code runs plain Python."
-    share = TOKEN_BUDGET // len(names)
-    lines: list[str] = []
-    left = TOKEN_BUDGET - estimate_tokens("and 999 more")
-    for place, name in enumerate(names):
-        line = _write_line(neutralize_text(name), sorted(servers[name]), share)
-        left -= estimate_tokens(line) + 1
-        if left < 0:
-            lines.append(f"and {len(names) - place} more")
-            break
-        lines.append(line)
-    return "\n".join((LEAD, *lines))
+    for entries in (_describe_servers(servers, names), [neutralize_text(name) for name in names]):
+        line = ", ".join(entries)
+        if estimate_tokens(line) <= TOKEN_BUDGET:
+            return f"{LEAD} {line}"
+    return f"{LEAD} {_shorten_fairly([neutralize_text(name) for name in names])}"
 
 
 def estimate_tokens(text: str) -> int:
@@ -40,14 +34,19 @@ def estimate_tokens(text: str) -> int:
     return sum(-(-len(piece) // 4) if piece.isalpha() and piece.isascii() else 1 for piece in _PIECE.findall(text))
 
 
-def _write_line(name: str, tools: Sequence[str], share: int) -> str:
-    """Returns a line such as ``github: create_issue, get_file, ...`` with as many tool names as fit into the share."""
-    room = share - estimate_tokens(name) - 3
-    shown: list[str] = []
-    for tool in map(neutralize_text, tools):
-        room -= estimate_tokens(tool) + 1
-        if room < 0:
-            break
-        shown.append(tool)
-    more = ", ..." if shown and len(shown) < len(tools) else ""
-    return f"{name}: {', '.join(shown)}{more}" if shown else name
+def _describe_servers(servers: Mapping[str, Sequence[str]], names: Sequence[str]) -> list[str]:
+    found: list[str] = []
+    for name in names:
+        word = next((neutralize_text(word)[:40] for word in servers[name] if word and word.lower() not in name.lower()), "")
+        found.append(f"{neutralize_text(name)} ({word})" if word else neutralize_text(name))
+    return found
+
+
+def _shorten_fairly(names: Sequence[str]) -> str:
+    """Returns names from the whole alphabet, evenly spread, with the number of those that are left out."""
+    for kept in range(len(names), 0, -1):
+        chosen = [names[place * len(names) // kept] for place in range(kept)]
+        line = ", ".join(chosen) + (f" and {len(names) - kept} more" if kept < len(names) else "")
+        if estimate_tokens(line) <= TOKEN_BUDGET:
+            return line
+    return f"{len(names)} servers"

@@ -24,7 +24,7 @@ class SearchArguments(_Arguments):
     """Arguments of ``search_tools``."""
 
     query: str = Field(max_length=LONGEST_QUERY)
-    detail_level: Literal["name_only", "with_description", "full"] = "full"
+    detail_level: Literal["name_only", "with_description", "full"] | None = None
     limit: int = Field(default=5, ge=1, le=100)
     server: str | None = Field(default=None, max_length=64)
 

@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from gristmill.model import Identity
 from gristmill.runs.served_runs import ServedRuns
 from gristmill.runtime.runtime import Runtime
+from gristmill.runtime.tools.configured_servers import describe_servers
 from gristmill.runtime.tools.example_import import choose_example
 from gristmill.serve.access_tokens import hash_token
 from gristmill.serve.host_header import read_host
@@ -48,7 +49,7 @@ async def build_mcp_app(
     servers = await list_known_servers(runtime)
     door = McpDoor(
         hall=wrap_runtime(runtime),
-        instructions=write_instructions(servers),
+        instructions=write_instructions(describe_servers(runtime.config, servers)),
         server_names=tuple(sorted(servers)),
         example=choose_example(servers),
         masks=runtime.config.mask.mode != "off",

@@ -6,6 +6,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 from gristmill.config.tree import Config
+from gristmill.runtime.tools.configured_servers import describe_servers
 from gristmill.runtime.tools.example_import import choose_example
 from gristmill.runtime.tools.remembered_servers import load_remembered_servers
 from gristmill.runtime.values.audit_values import INTERRUPTED
@@ -22,7 +23,7 @@ async def serve_stdio(config: Config) -> None:
     async with open_stdio_streams() as (reading, writing), open_in_background(config) as hall:
         door = McpDoor(
             hall=hall,
-            instructions=write_instructions(servers),
+            instructions=write_instructions(describe_servers(config, servers)),
             server_names=tuple(sorted(servers)),
             example=choose_example(servers),
             masks=config.mask.mode != "off",

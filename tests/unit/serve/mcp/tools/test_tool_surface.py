@@ -7,8 +7,10 @@ import sys
 
 import pytest
 
+from gristmill.config.tree import Config
+from gristmill.runtime.tools.configured_servers import describe_servers
 from gristmill.runtime.tools.example_import import choose_example
-from gristmill.serve.mcp.tools.server_instructions import write_instructions
+from gristmill.serve.mcp.tools.server_instructions import LEAD, write_instructions
 from gristmill.serve.mcp.tools.tool_surface import DIRECT_CALL_TOOL, TOOLS, build_tools
 from gristmill.shaping.token_counter import load_token_counter
 
@@ -32,18 +34,33 @@ def test_the_surface_costs_at_most_400_tokens_whatever_the_servers_are_called() 
         assert _tokens({f"S3rvîce_x{number}-{'q7' * 20}": ["zq_x9_tool"] * 50 for number in range(count)}) <= 400
 
 
-def test_instructions_do_not_depend_on_the_order_of_servers_or_tools() -> None:
+def test_instructions_do_not_depend_on_the_order_of_servers() -> None:
     one = {"b": ["y", "x"], "a": ["q"]}
-    other = {"a": ["q"], "b": ["x", "y"]}
+    other = {"a": ["q"], "b": ["y", "x"]}
 
     assert write_instructions(one) == write_instructions(other)
 
 
-def test_servers_that_do_not_fit_are_folded_into_one_line() -> None:
-    text = write_instructions({f"a-rather-long-name-of-a-server-{number:03}": [] for number in range(50)})
+def test_servers_that_do_not_fit_are_counted_and_the_others_come_from_the_whole_alphabet() -> None:
+    text = write_instructions({f"{letter}{number}-server": [] for letter in "abcdefghij" for number in range(10)})
 
-    assert text.splitlines()[-1].startswith("and ")
-    assert text.splitlines()[-1].endswith(" more")
+    named, more = text.removeprefix(LEAD).rsplit(" and ", 1)
+    assert {name.strip()[0] for name in named.split(",")} == set("abcdefghij")
+    assert int(more.removesuffix(" more")) + len(named.split(",")) == 100
+
+
+def test_each_server_has_a_word_that_says_what_it_is_for() -> None:
+    servers = {
+        "work": {"command": "npx", "args": ["-y", "@modelcontextprotocol/server-github@1.2.3"]},
+        "tickets": {"url": "https://mcp.linear.app/sse"},
+        "sums": {"python": "statistics"},
+        "own": {"command": "python", "args": ["/home/ann/secret-key/mcp.py", "--token=mcp-7"]},
+        "github": {"command": "uvx", "args": ["mcp-server-github"]},
+    }
+
+    known = describe_servers(Config.model_validate({"servers": servers}), servers)
+
+    assert write_instructions(known) == f"{LEAD} github, own, sums (statistics), tickets (linear), work (github)"
 
 
 def test_tools_are_marked_to_be_loaded_always() -> None:
@@ -62,7 +79,7 @@ def test_another_process_shows_the_same_bytes() -> None:
         "from gristmill.serve.mcp.tools.tool_surface import TOOLS, DIRECT_CALL_TOOL\n"
         "from gristmill.serve.mcp.tools.server_instructions import write_instructions\n"
         "for tool in (*TOOLS, DIRECT_CALL_TOOL): print(tool.model_dump_json(by_alias=True))\n"
-        "print(write_instructions({f's{n}': {f't{n}' for n in range(9)} for n in range(20)}))"
+        "print(write_instructions({f's{n}': [f't{n}'] for n in range(20)}))"
     )
     starts = {
         subprocess.run(

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from gristmill.catalog.search.compact_signature import make_identifier, render_compact_signature, render_schema_type
-from gristmill.catalog.search.render_hits import AnswerWriting, DetailLevel, render_hits, take_first_sentence
+from gristmill.catalog.answers.compact_signature import make_identifier, render_compact_signature, render_schema_type
+from gristmill.catalog.answers.render_hits import AnswerWriting, DetailLevel, render_hits, take_first_sentence
 from gristmill.catalog.search.tool_index import SearchHit
 from gristmill.model import Tool
 
@@ -44,17 +44,62 @@ def test_one_name_on_two_servers_is_told_apart():
     lines = render_hits(hits(ISSUES, replace(ISSUES, server="git-lab"), replace(ISSUES, name="get_issue"))).splitlines()
 
     assert lines[:2] == ["from servers import github, git_lab", "from servers.github import get_issue"]
-    calls = [line.split("(")[0] for line in lines if line.endswith("-> list[dict]")]
+    calls = [line.split("(")[0] for line in lines if "-> list[dict]" in line]
     assert calls == ["github.search_issues", "git_lab.search_issues", "get_issue"]
 
 
 def test_types_come_before_the_words_about_parameters():
-    writing = AnswerWriting(types=lambda tool: ["Issue = {number: int}\nimport os"])
+    writing = AnswerWriting(typed=lambda tool: ("search_issues()", ["Issue = {number: int}\nimport os"]))
 
     assert render_hits(hits(ISSUES), writing=writing).splitlines()[-2:] == [
         "    # Issue = {number: int} import os",
         "    # query: What to look for.",
     ]
+
+
+def test_from_the_third_hit_on_a_signature_and_a_sentence_are_enough():
+    tools = [replace(ISSUES, name=f"search_{name}", description=f"Search {name}. More.") for name in ("a", "b", "c", "d")]
+
+    text = render_hits(hits(*tools))
+    everything = render_hits(hits(*tools), writing=AnswerWriting(complete=True))
+
+    assert text.count("# query: What to look for.") == 2
+    assert text.splitlines()[-2:] == [
+        f"search_{name}(query: str, state=...) -> list[dict]  # Search {name}." for name in ("c", "d")
+    ]
+    assert everything.count("# query: What to look for.") == 4
+
+
+def test_parameters_that_are_rarely_set_are_only_named():
+    names = ["query", "page", "per_page", "owner", "repo", "labels", "milestone", "sort"]
+    tool = replace(ISSUES, input_schema={"properties": {name: {"type": "string"} for name in names}, "required": ["query"]})
+
+    [line] = [line for line in render_hits(hits(tool)).splitlines() if line.startswith("search_issues(")]
+
+    assert line.startswith(
+        "search_issues(query: str, owner: str = ..., repo: str = ..., labels: str = ..., milestone: str = ...)"
+    )
+    assert line.endswith("# optional: page, per_page, sort")
+    assert "page: str" in render_hits(hits(tool), writing=AnswerWriting(complete=True))
+
+
+def test_what_was_shown_before_is_named_with_its_parameters():
+    other = replace(ISSUES, name="get_issue")
+
+    text = render_hits(hits(ISSUES, other), writing=AnswerWriting(shown={"github.search_issues"}))
+
+    assert text.endswith('\n\n# shown before, detail_level="full" repeats: github.search_issues(query, state=...)')
+    assert "search_issues" not in text.splitlines()[0]
+    assert render_hits(hits(ISSUES), detail_level="name_only", writing=AnswerWriting(shown={"github.search_issues"}))
+
+
+def test_a_sentence_that_all_hits_share_gives_way_to_the_next():
+    tools = [replace(ISSUES, name=name, description=f"Part of the shop. Does {name}.") for name in ("a", "b")]
+
+    text = render_hits(hits(*tools))
+
+    assert "# Does a.\n" in text
+    assert "Part of the shop" not in text
 
 
 def test_less_detail_is_one_line_per_tool():
@@ -71,7 +116,7 @@ def test_a_schema_too_big_for_the_budget_is_folded_and_says_how_to_see_the_rest(
     many = {f"option_number_{i}": {"type": "string", "description": "word " * 20} for i in range(60)}
     big = replace(ISSUES, input_schema={"properties": {"query": {"type": "string"}, **many}, "required": ["query"]})
 
-    text = render_hits(hits(big), budget_tokens=120)
+    text = render_hits(hits(big), budget_tokens=60)
 
     assert 'search_issues(query: str) -> list[dict]  # 60 more: describe(["github.search_issues"])' in text
 
