@@ -73,7 +73,7 @@ VERBS = (
     ),
     Verb(
         "run", CODE, "use.run", "run",
-        "Run a Python program in the sandbox and print its outcome.",
+        "Run a program in Python or TypeScript in the sandbox and print its outcome.",
     ),
     Verb(
         "shell", CODE, "use.shell", "shell",
