@@ -122,11 +122,12 @@ async def test_what_is_counted_is_what_a_client_of_the_door_reads(state: Path) -
             hall=wrap_runtime(app.runtime),
             instructions=write_instructions(describe_servers(app.runtime.config, known)),
             server_names=tuple(known),
+            example="from servers.SERVER import tool",
         )
         async with Client(build_server(door)) as client:
             listed = [definition(tool.name, tool.description, tool.input_schema) for tool in (await client.list_tools()).tools]
             found = await client.call_tool("search_tools", {"query": task.searches[0]})
-            ran = await client.call_tool("execute_code", {"code": task.program, "context": dict(task.context)})
+            ran = await client.call_tool("execute_code", {"code": task.program}, meta={"gristmill/context": dict(task.context)})
         await door.close()
         said = [block.text for answer in (found, ran) for block in answer.content if isinstance(block, TextContent)]
 

@@ -28,7 +28,7 @@ def test_a_program_that_parses_is_run_as_it_was_sent(runtime: BlockingRuntime) -
 
 
 def test_javascript_is_answered_with_python(runtime: BlockingRuntime) -> None:
-    outcome = runtime.execute("const r = await crm.get({number: 3});\nconsole.log(r);")
+    outcome = runtime.execute("const r = await crm.get({number: 3});\nconsole.log(r);", language="python")
     assert outcome.status == "failed"
     assert "r = crm.get(number=3)" in outcome.advice[-1]
 

@@ -63,10 +63,10 @@ function Ways({ ways, costs }: { ways: Tokens["savings"]["ways"]; costs: Tokens[
           <th scope="col" class="right">
             Each once
           </th>
-          <th scope="col" class="right">
+          <th scope="col" class="right wide">
             Cost
           </th>
-          <th scope="col" class="right">
+          <th scope="col" class="right wide">
             With caching
           </th>
         </tr>
@@ -85,8 +85,8 @@ function Ways({ ways, costs }: { ways: Tokens["savings"]["ways"]; costs: Tokens[
             </td>
             <td class="right">{formatCount(ways[name].resent)}</td>
             <td class="right quiet">{formatCount(ways[name].once)}</td>
-            <td class="right">{formatDollars(costs.plain[name])}</td>
-            <td class="right quiet">{formatDollars(costs.cached[name])}</td>
+            <td class="right wide">{formatDollars(costs.plain[name])}</td>
+            <td class="right quiet wide">{formatDollars(costs.cached[name])}</td>
           </tr>
         ))}
       </tbody>

@@ -83,6 +83,8 @@ def test_a_search_answers_with_the_fields_of_its_level(service: Service, level: 
     with service.client("ann") as client:
         hits = client.get("/tools/search", params=asked).json()["hits"]
         tools = client.get("/api/v1/mcp/tools/search", params=asked).json()["tools"]
+        # Other tests may have saved skills, which are listed, too.
+        hits, tools = ([each for each in every if each["server"] == "crm"] for every in (hits, tools))
         too_many = client.get("/tools/search", params={**asked, "limit": 101})
     assert [set(hit) for hit in hits] == [{*fields, "tool", "score"}] * 2
     assert [set(tool) for tool in tools] == [fields] * 2
@@ -142,7 +144,7 @@ def test_executions_are_listed_and_shown_with_their_calls(service: Service) -> N
         record = client.get(f"/audit/{outcome['id']}").json()
         calls = client.get("/audit", params={"kind": "call", "session": "listed"}).json()["records"]
     assert outcome["id"] in [one["id"] for one in listed]
-    assert kept["outcome"] == outcome
+    assert {**kept["outcome"], "tokens_saved": None} == {**outcome, "tokens_saved": None}  # counted after the answer
     assert record["children"][0]["tool"] == "crm.find"
     assert record["tenant"] == "acme"
     assert calls[0]["parent"] == outcome["id"]

@@ -3,10 +3,9 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from gristmill.catalog.search.rank_lexical import list_result_fields
+from gristmill.catalog.search.question_parts import read_verb_class
 from gristmill.catalog.search.search_terms import extract_terms
-from gristmill.catalog.search.tool_features import read_verb_class
-from gristmill.catalog.types.loose_schema import read_required_names
+from gristmill.catalog.types.loose_schema import list_result_fields, read_required_names
 from gristmill.model import Tool
 
 MOST_PREREQUISITES = 2

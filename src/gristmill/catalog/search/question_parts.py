@@ -4,6 +4,7 @@ import re
 from functools import lru_cache
 
 from gristmill.catalog.search.search_terms import STOP_WORDS, extract_terms, split_words, stem_word
+from gristmill.model import Tool
 
 MAX_CLAUSES = 8
 MIN_CLAUSE_TERMS = 2
@@ -59,3 +60,13 @@ def find_verb_class(text: str) -> str | None:
     """Returns the class of the first verb near the beginning of ``text``; None if there is none."""
     words = split_words(text[:200])[:_VERB_WORDS]
     return next((VERB_CLASSES[word] for word in words if word in VERB_CLASSES), None)
+
+
+def read_verb_class(tool: Tool) -> str | None:
+    """Returns the class of the verb in the tool's name; without one, what its annotations say about reading and deleting."""
+    found = find_verb_class(tool.name)
+    if found is not None:
+        return found
+    if tool.annotations.get("destructiveHint") is True and tool.annotations.get("readOnlyHint") is not True:
+        return "delete"
+    return "read" if tool.annotations.get("readOnlyHint") is True else None

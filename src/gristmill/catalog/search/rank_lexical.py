@@ -9,15 +9,13 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from gristmill.catalog.search.search_terms import extract_terms, stem_word
-from gristmill.catalog.types.loose_schema import read_parameter_descriptions, read_parameter_schemas
-from gristmill.loose_json import as_mapping
+from gristmill.catalog.types.loose_schema import list_result_fields, read_parameter_descriptions, read_parameter_schemas
 from gristmill.model import Tool
 
 WEIGHTS = (1.0, 2.0, 1.0, 1.0, 0.5)
 """The weights of server, name, description, parameter names and parameter descriptions."""
 LENGTH_PENALTY = (0.3, 0.3, 0.5, 0.3, 0.5)
 SATURATION = 2.0
-MAX_RESULT_FIELDS = 12
 UNKNOWN_IDF = 5.0
 """How much a word counts that no tool has."""
 
@@ -116,16 +114,6 @@ def list_search_fields(tool: Tool) -> tuple[str, str, str, str, str]:
         " ".join(read_parameter_schemas(tool)),
         " ".join(read_parameter_descriptions(tool).values()),
     )
-
-
-def list_result_fields(tool: Tool) -> list[str]:
-    """Returns the names of the fields that the tool's declared result has at its top, or that the items of its list have."""
-    schema = as_mapping(tool.output_schema)
-    fields = as_mapping(schema.get("properties"))
-    if len(fields) == 1:  # a server wraps a list into an object with one field
-        schema = as_mapping(next(iter(fields.values())))
-    inner = as_mapping(as_mapping(schema.get("items")).get("properties")) or as_mapping(schema.get("properties"))
-    return list(inner or fields)[:MAX_RESULT_FIELDS]
 
 
 def read_annotated_title(tool: Tool) -> str:

@@ -12,7 +12,13 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from gristmill.catalog.search.question_parts import SYNONYM_GROUPS, find_verb_class, read_key_words, split_clauses
+from gristmill.catalog.search.question_parts import (
+    SYNONYM_GROUPS,
+    find_verb_class,
+    read_key_words,
+    read_verb_class,
+    split_clauses,
+)
 from gristmill.catalog.search.rank_lexical import LexicalRanker, list_search_fields
 from gristmill.catalog.search.search_terms import STOP_WORDS, split_words
 from gristmill.catalog.search.word_vectors import load_shipped_vectors
@@ -150,16 +156,6 @@ class ToolFeatures(Struct, frozen=True, kw_only=True):
 def list_content_words(text: str) -> list[str]:
     """Returns the first different words of ``text`` that are not stop words."""
     return list(dict.fromkeys(word for word in split_words(text) if word not in STOP_WORDS))[:MAX_TOOL_WORDS]
-
-
-def read_verb_class(tool: Tool) -> str | None:
-    """Returns the class of the verb in the tool's name; without one, what its annotations say about reading and deleting."""
-    found = find_verb_class(tool.name)
-    if found is not None:
-        return found
-    if tool.annotations.get("destructiveHint") is True and tool.annotations.get("readOnlyHint") is not True:
-        return "delete"
-    return "read" if tool.annotations.get("readOnlyHint") is True else None
 
 
 def _measure_naming(clauses: Sequence[str], tool: Tool) -> float:
