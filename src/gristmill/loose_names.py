@@ -18,6 +18,8 @@ MOST_SPLITS = 12
 _NOT_LETTERS = re.compile(r"[\W_]+")
 _PREFIX = re.compile(r"(?:mcp__|mcp[./:]|servers[./]|tools[./]|codemode[./])", re.IGNORECASE)
 _SEPARATOR = re.compile(r"__|[./:]")
+_PLAUSIBLE = re.compile(r"[A-Za-z0-9]+(?:(?:__|[-_./:])[A-Za-z0-9]+)*")
+"""What a name may look like that is not spelled as its server spells it: no space, no sign of another alphabet, no empty part."""
 
 
 def fold_name(name: str) -> str:
@@ -43,6 +45,8 @@ class LooseNames(Struct, frozen=True):
             return ()
         if found := self.exact.get(written):
             return found
+        if _PLAUSIBLE.fullmatch(written) is None:
+            return ()
         name = _PREFIX.sub("", written, count=1) if _PREFIX.match(written) else written
         for split in [*_SEPARATOR.finditer(name)][:MOST_SPLITS]:
             tools = self.by_server.get(fold_name(name[: split.start()]), {})

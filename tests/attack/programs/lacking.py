@@ -3,6 +3,7 @@
 # own, forked before anything is refused, since imports take most of a start. Prints what came of it as JSON, then "ended".
 import asyncio
 import ctypes
+import contextlib
 import importlib
 import json
 import os
@@ -63,7 +64,8 @@ def answer(order):
 for room in ("catalog", "guard", "ledger", "runtime", "sandbox", "session", "shaping", "store", "upstream"):
     package = importlib.import_module(f"gristmill.{room}")
     for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-        importlib.import_module(module.name)
+        with contextlib.suppress(ModuleNotFoundError):  # a module of an extra that is not installed
+            importlib.import_module(module.name)
 for line in sys.stdin:
     if (child := os.fork()) == 0:
         try:

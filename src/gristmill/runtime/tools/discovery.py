@@ -66,6 +66,10 @@ class ServerRow:
     __pydantic_config__ = {"use_attribute_docstrings": True}  # noqa: RUF012  # the sentences above go into the OpenAPI document
 
 
+FITTING_SHARE = 0.4
+"""A tool fits a question if its score is at least this share of the best tool's."""
+
+
 class Discovery:
     """Answers every question about which tools there are."""
 
@@ -94,8 +98,8 @@ class Discovery:
         """Chooses between a program and direct calls for ``question``, from the ``calls`` on record."""
         # An asker of its own: calls that follow are not learned as answers to this search.
         found = await self.search(question, detail_level="name_only", who="choose_mode")
-        # Scores are relative to all tools: below 0 a tool fits the question worse than the average one.
-        fitting = [hit.tool.key for place, hit in enumerate(found.hits) if place == 0 or hit.score > 0]
+        best = max((hit.score for hit in found.hits), default=0.0)
+        fitting = [hit.tool.key for place, hit in enumerate(found.hits) if place == 0 or hit.score > FITTING_SHARE * best]
         return choose_mode(fitting, await self.definition_tokens(), calls)
 
     async def search(
