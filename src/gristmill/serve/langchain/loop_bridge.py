@@ -74,7 +74,12 @@ class LoopBridge:
 def start_loop() -> asyncio.AbstractEventLoop:
     """Starts an event loop in a thread that does not keep the process from ending."""
     loop = asyncio.new_event_loop()
-    threading.Thread(target=loop.run_forever, name="gristmill-langchain", daemon=True).start()
+
+    def run_until_stopped() -> None:
+        loop.run_forever()
+        loop.close()
+
+    threading.Thread(target=run_until_stopped, name="gristmill-langchain", daemon=True).start()
     return loop
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import weakref
 from typing import Any
 
 from gristmill.blocking import BlockingRuntime
@@ -46,10 +47,23 @@ def open_source(given: GivenSource, *, token: str | None = None, approver: str |
 def _connect(url: str, token: str | None, approver: str | None) -> tuple[CodeBackend, LoopBridge]:
     loop = start_loop()
 
-    async def make_backend() -> HttpBackend:
-        return HttpBackend(AsyncClient(url, token=token), AsyncClient(url, token=approver) if approver else None)
+    async def make_clients() -> list[AsyncClient]:
+        return [AsyncClient(url, token=each) for each in ((token, approver) if approver else (token,))]
 
-    return asyncio.run_coroutine_threadsafe(make_backend(), loop).result(), LoopBridge(loop)
+    clients = asyncio.run_coroutine_threadsafe(make_clients(), loop).result()
+    backend = HttpBackend(*clients)
+    # Agents are not closed: their connections are, when nothing uses the backend any more.
+    weakref.finalize(backend, _close_clients, loop, clients).atexit = False
+    return backend, LoopBridge(loop)
+
+
+def _close_clients(loop: asyncio.AbstractEventLoop, clients: list[AsyncClient]) -> None:
+    async def close_all() -> None:
+        for client in clients:
+            await client.close()
+        loop.stop()
+
+    asyncio.run_coroutine_threadsafe(close_all(), loop)
 
 
 def _get_loop() -> asyncio.AbstractEventLoop:
