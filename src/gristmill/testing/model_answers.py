@@ -70,7 +70,7 @@ ModelScript = Callable[[ModelRequest], ModelAnswer | ModelFailure]
 
 
 def answer_in_order(answers: Sequence[ModelAnswer | ModelFailure]) -> ModelScript:
-    """Returns a script that gives one answer per request, whoever asks."""
+    """Returns a script that gives the answers in order, one per request."""
     left, lock = iter(answers), Lock()  # the lock keeps two threads from taking the same answer
 
     def take_next(_request: ModelRequest) -> ModelAnswer | ModelFailure:

@@ -42,7 +42,7 @@ class ModelServer(AbstractContextManager["ModelServer"]):
         """Every request for an answer, in the order of arrival."""
         self.abandoned: list[ModelRequest] = []
         """The requests whose client left before it had the whole answer."""
-        self.changed = Condition()  # protects both lists, and wakes up whoever waits for them
+        self.changed = Condition()  # protects both lists, and wakes the threads that wait for them
         self.numbers = count(1)
         self._http: _ModelHttpServer | None = None
         self._thread: Thread | None = None

@@ -45,7 +45,7 @@ def _replace_literals(code: str, convert: Callable[[list[Json]], list[Json]]) ->
         found = list(_find_literals(ast.parse(code)))
         values = convert([node.value for node in found])
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return code  # whoever runs it gets its error
+        return code  # running it reports the error
     changed = [
         (node, new) for node, new in zip(found, values, strict=True) if new != node.value or type(new) is not type(node.value)
     ]

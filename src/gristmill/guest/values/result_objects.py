@@ -2,8 +2,8 @@
 # A program's code is dynamic, and so is the code that runs it: this file is not type-checked strictly.
 """Objects in the results of tools: dictionaries that can also be read as ``row.amount``.
 
-They are made by the JSON decoder, one by one, so all that is not needed for making one is done when it is asked for: the text of
-an error is written when somebody reads it.
+They are made by the JSON decoder, one by one, so making one does as little as possible: the text of an error, for
+example, is built only when a program reads it.
 """
 
 import copy

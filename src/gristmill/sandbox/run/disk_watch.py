@@ -52,7 +52,7 @@ class DiskWatch:
         return self._exceeded_limit
 
     def _has_lost(self, most: int) -> bool:
-        """Whether the file system has lost more than ``most`` bytes since the last measurement, whoever wrote them."""
+        """Returns whether the free space has shrunk by more than ``most`` bytes since the last measurement, for any reason."""
         return self._free_then - _read_free_bytes(self.folders[0]) > most
 
     async def _measure(self) -> None:

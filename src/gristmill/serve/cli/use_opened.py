@@ -1,4 +1,4 @@
-"""Opens a part of the gateway for a verb that needs no more than that part, and closes it again."""
+"""Opens only the part of the gateway that a verb uses, and closes it again."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

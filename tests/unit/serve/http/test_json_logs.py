@@ -1,4 +1,4 @@
-"""Log lines are JSON, carry the request they belong to, keep to their level, and hold no secret whoever wrote them."""
+"""Log lines are JSON, carry the request they belong to, keep to their level, and hold no secret of any library."""
 
 import asyncio
 import io
