@@ -187,6 +187,14 @@ async def test_a_limit_ends_the_program(runtime: Runtime, code: str, limits: dic
     assert (outcome.status, outcome.limit) == ("limited", limit)
 
 
+async def test_a_session_that_exceeds_its_time_says_so_and_begins_anew(runtime: Runtime) -> None:
+    await run(runtime, "const kept = 1", session="slow")
+    ended = await run(runtime, "while (true) {}", session="slow", limits={"seconds": 1})
+    after = await run(runtime, "typeof kept", session="slow")
+    assert (ended.status, ended.limit) == ("limited", "seconds")
+    assert (after.result, "variables of this session are gone" in " ".join(after.advice)) == ("undefined", True)
+
+
 async def test_typescript_is_recognised_where_nothing_is_said(runtime: Runtime) -> None:
     outcome = await runtime.execute("const rows = await pam.get_expenses({ user_id: 1 });\nconsole.log(rows.length)")
     assert (outcome.status, outcome.output) == ("ok", "3\n")

@@ -219,7 +219,8 @@ class Jail:
         if not self.ready.done():
             self.ready.set_exception(SandboxCrashed(f"the sandbox ended before it was ready: {describe_exit(exit_)}"))
             self.ready.exception()  # retrieved here in case the caller has given up already
-        self._set_ending(RunEnding(crash=describe_exit(exit_)))
+        # A program that the host is stopping may end by the very signal that asks it to stop.
+        self._set_ending(RunEnding(limit=self._run.stopping if self._run else None, crash=describe_exit(exit_)))
 
     def _on_worker_exit(self) -> None:
         handles, processes = self.handles, self._processes
