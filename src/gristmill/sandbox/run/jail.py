@@ -213,14 +213,15 @@ class Jail:
         """Handles the exit of the child."""
         if not self.exited.done():
             self.exited.set_result(exit_)
-        self.lost = self.lost or describe_exit(exit_)
+        # A program that the host is stopping may end by the very signal that asks it to stop.
+        limit = self._run.stopping if self._run else None
+        self.lost = self.lost or (f"its last program was ended at its limit {limit}" if limit else describe_exit(exit_))
         if not self.ready.done() and self._handles is not None:
             self._handles.link.poll()  # its last frames may have arrived together with the news of its exit
         if not self.ready.done():
             self.ready.set_exception(SandboxCrashed(f"the sandbox ended before it was ready: {describe_exit(exit_)}"))
             self.ready.exception()  # retrieved here in case the caller has given up already
-        # A program that the host is stopping may end by the very signal that asks it to stop.
-        self._set_ending(RunEnding(limit=self._run.stopping if self._run else None, crash=describe_exit(exit_)))
+        self._set_ending(RunEnding(limit=limit, crash=describe_exit(exit_)))
 
     def _on_worker_exit(self) -> None:
         handles, processes = self.handles, self._processes
