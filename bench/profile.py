@@ -19,10 +19,10 @@ from typing import Any
 
 from bench import memory
 from bench.ours import CALLS, PRINT, Opened, opened
-from gristmill.sandbox.pool.jail_pool import LinuxPool
-from gristmill.sandbox.pool.template_process import TemplateProcess
+from gristmill.sandbox.jails.jail import Jail
+from gristmill.sandbox.jails.jail_pool import LinuxPool
+from gristmill.sandbox.jails.template_process import TemplateProcess
 from gristmill.sandbox.run.frames import GuestLink
-from gristmill.sandbox.run.jail import Jail
 
 GUEST_CLOCK = "import time\ntime.perf_counter()"
 SETTLED = 0.3

@@ -4,16 +4,22 @@ FOLDER (or GRISTMILL_RECORDED) holds ``tools_ENV.json``, ``replay_ENV.jsonl`` an
 in context, one call per request. Search then call: our search with the user's own words, then a second one for tools it missed.
 Gristmill: the real surface and search, one program per turn in a session, its real outcome. An output that was cut costs one more
 request, which prints it. A turn is right if its output is exactly the recorded one. The answer to the user counts alike.
+
+Some recorded programs end with a line that prints their last value as sorted JSON, so that outputs can be compared to the byte. A
+model ends with the value itself. Such environments are measured in both forms; in the second a turn is right if its result is
+the recorded value.
 """
 
 import argparse
 import json
 import os
+import re
 import statistics
 import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +31,7 @@ from examples.three_ways.servers import compact, definition
 
 from bench import machine
 from gristmill.config.tree import Config
+from gristmill.model import Outcome
 from gristmill.runtime.runtime import Runtime
 from gristmill.runtime.tools.configured_servers import describe_servers
 from gristmill.serve.mcp.tools.known_servers import list_known_servers
@@ -37,6 +44,7 @@ FILE = Path(__file__).parent / "out" / "recorded.json"
 SERVER = Path(__file__).with_name("recorded_server.py")
 LONGEST_QUERY = 300
 OUTPUT_PRICE = 5
+PRINT_LAST = re.compile(r"^print\((\w+) if isinstance\(\1, str\) else json\.dumps\(\1, sort_keys=True\)\)\s*\Z", re.MULTILINE)
 PRINT_REST = "print(open('output.txt').read())"
 """What a model writes to see the rest of an output that was cut."""
 Turn = dict[str, Any]
@@ -75,25 +83,22 @@ class Environment:
         return talk.cost()
 
     async def ours(self, task: str, calls: Sequence[Turn], programs: Sequence[Turn]) -> tuple[Cost, int, int]:
-        """Programs in a session; the number of turns whose output is exactly what it must be, and of those that were cut."""
-        talk = Conversation(
-            self.count,
-            *surface(),
-            write_instructions(describe_servers(self._runtime.config, await list_known_servers(self._runtime))),
-        )
+        """Programs in a session; the number of turns whose output or result is what it must be, and of those that were cut."""
+        instructions = write_instructions(describe_servers(self._runtime.config, await list_known_servers(self._runtime)))
+        talk = Conversation(self.count, *surface(), instructions)
         known, shown, right, cut = set[str](), set[str](), 0, 0
         for turn, program in zip(calls, programs, strict=True):
             talk.hear(turn["user"])
             for said, _, texts in await self._look(turn, known, shown):
                 talk.answer(said, *texts)
             outcome = await self._runtime.execute(program["code"], session=task)
-            right += outcome.output == program["expect"]
+            right += is_right(outcome, program)
             talk.answer(compact({"name": EXECUTE, "input": {"code": program["code"], "session": task}}), render_text(outcome))
             if outcome.truncated or outcome.left_out:
                 cut += 1
                 talk.answer(compact({"name": EXECUTE, "input": {"code": PRINT_REST, "session": task}}), program["expect"])
             talk.answer(program["expect"])
-        await self._runtime.drop_session(task)
+        await self._runtime.delete_session(task)
         return talk.cost(), right, cut
 
     def _call_each(self, talk: Conversation, turn: Turn, program: Turn) -> None:
@@ -114,8 +119,28 @@ class Environment:
         return rounds
 
 
-async def measure(folder: Path, name: str) -> dict[str, Any]:
-    """One environment, all its tasks."""
+def is_right(outcome: Outcome, program: Turn) -> bool:
+    """Tells whether a turn ended as recorded: by its output, or by its result where the program returns its last value."""
+    if not program.get("returns"):
+        return outcome.output == program["expect"]
+    try:
+        expected = json.loads(program["expect"])
+    except ValueError:
+        expected = program["expect"].removesuffix("\n")
+    return outcome.success and outcome.result in (expected, program["expect"].removesuffix("\n"))
+
+
+def return_last_value(program: Turn) -> Turn:
+    """Returns the program with its last value as its last line, in place of the line that prints it as sorted JSON."""
+    found = PRINT_LAST.search(program["code"])
+    if found is None:
+        return program
+    code = program["code"][: found.start()].replace("import json\n", "", 1) + found[1]
+    return {**program, "code": code, "returns": True}
+
+
+async def measure(folder: Path, name: str, *, returning: bool) -> dict[str, Any] | None:
+    """One environment, all its tasks; None if values should be returned and none of its programs prints its last one."""
     count = load_token_counter()
     assert count is not None
     with tempfile.TemporaryDirectory(prefix="gristmill-recorded-") as state:
@@ -126,7 +151,12 @@ async def measure(folder: Path, name: str) -> dict[str, Any]:
             await runtime.settled(60)
             environment = Environment(runtime, folder, name, count)
             rows: list[dict[str, Any]] = []
-            for task, programs in environment.programs.items():
+            tasks = environment.programs
+            if returning:
+                tasks = {task: [return_last_value(turn) for turn in turns] for task, turns in tasks.items()}
+                if not any("returns" in turn for turns in tasks.values() for turn in turns):
+                    return None
+            for task, programs in tasks.items():
                 task_file.write_text(task)
                 calls = environment.replay[task]
                 ours, right, cut = await environment.ours(task, calls, programs)
@@ -190,7 +220,12 @@ def main() -> None:
         parser.error("which folder? give it, or set GRISTMILL_RECORDED")
     folder = Path(chosen.folder)
     names = sorted(file.stem.removeprefix("tools_") for file in folder.glob("tools_*.json"))
-    found = {name: anyio.run(measure, folder, name) for name in names}
+    found: dict[str, Any] = {}
+    for name in names:
+        for label, returning in ((name, False), (f"{name}, values returned", True)):
+            measured = anyio.run(partial(measure, folder, name, returning=returning))
+            if measured is not None:
+                found[label] = measured
     document = {
         "command": "python -m bench.recorded FOLDER",
         "method": __doc__,

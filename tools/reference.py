@@ -20,8 +20,8 @@ from gristmill.model import Outcome
 from gristmill.runtime.hints.failure_table import DOOR_FAILURES, FAILURES
 from gristmill.serve.cli.app import app
 from gristmill.serve.http.app import build_app
-from gristmill.serve.http.describe_api import list_operations, list_shapes
 from gristmill.serve.http.http_door import open_door
+from gristmill.serve.http.shapes.describe_api import list_operations, list_shapes
 from gristmill.serve.problem_codes import EXIT_CODES, HTTP_STATUSES, STATUS_EXIT_CODES
 
 _HINTS = """\

@@ -1,8 +1,8 @@
 """Runs pytest with the given words. A few failed tests are run once more, alone, to tell flaky tests from broken ones.
 
 A flaky test neither stops a release nor hides: it is printed as ``FLAKY: ...`` at the end and added to tests/artifacts/flaky.txt.
-A test that fails twice fails the run. So do more than five failed tests, a file that cannot be imported, an interrupted run, and
-coverage below its limit: nothing is run again for those.
+A test that fails twice fails the run. So do failed tests in more than five files (one fixture fails all tests of its file),
+a file that cannot be imported, an interrupted run, and coverage below its limit: nothing is run again for those.
 """
 
 import json
@@ -17,7 +17,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 FLAKY_FILE = ROOT / "tests" / "artifacts" / "flaky.txt"
-MOST_RERUN = 5
+MOST_FILES = 5
+MOST_RERUN = 20
 RERUN_SECONDS = 600
 TESTS_FAILED = 1
 """Pytest's exit code when tests failed. Every higher one says that the run itself went wrong."""
@@ -61,7 +62,8 @@ def main(arguments: Sequence[str]) -> int:
 
 def judge_run(code: int, failed: Sequence[str], passes_alone: Callable[[str], bool]) -> Verdict:
     """Decides how a run ended, given pytest's exit code, the tests that failed, and a way to run one of them alone."""
-    if code != TESTS_FAILED or not 0 < len(failed) <= MOST_RERUN:
+    files = {test.partition("::")[0] for test in failed}
+    if code != TESTS_FAILED or not 0 < len(failed) <= MOST_RERUN or len(files) > MOST_FILES:
         return Verdict(code)
     if not all("::" in test for test in failed):  # a file that cannot be imported
         return Verdict(code)

@@ -12,8 +12,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from gristmill.catalog.search.rankers.word_vectors import load_shipped_vectors
 from gristmill.catalog.search.search_terms import extract_terms
-from gristmill.catalog.search.word_vectors import load_shipped_vectors
 
 Floats = NDArray[np.float32]
 

@@ -94,9 +94,9 @@ async def searches(
     """The task's own queries in one round; for needed tools that they did not find, a second round that asks for each by name.
 
     Each round: queries, keys of the tools found, texts that our own surface answers with. ``shown`` are the tools that this
-    conversation has seen in full, as the door remembers them; it grows.
+    conversation has seen in full, as the door remembers them; it grows. With it, only tools that the texts tell of are found;
+    without it all hits are, because their definitions are sent.
     """
-    shown = set() if shown is None else shown
     rounds = [await _round(runtime, queries, shown)]
     missing = [key for key in needed if key not in rounds[0][1]]
     if missing:
@@ -104,12 +104,15 @@ async def searches(
     return rounds
 
 
-async def _round(runtime: Runtime, queries: Sequence[str], shown: set[str]) -> tuple[Sequence[str], list[str], list[str]]:
+async def _round(runtime: Runtime, queries: Sequence[str], shown: set[str] | None) -> tuple[Sequence[str], list[str], list[str]]:
     found: list[SearchAnswer] = []
     for query in queries:
-        found.append(await runtime.search(query, shown=shown))
-        shown.update(found[-1].written)
-    keys = dict.fromkeys(hit.tool.key for each in found for hit in each.hits)
+        found.append(await runtime.search(query, shown=shown or ()))
+        if shown is not None:
+            shown.update(found[-1].written)
+    keys = dict.fromkeys(
+        key for each in found for key in (each.told if shown is not None else [hit.tool.key for hit in each.hits])
+    )
     return queries, list(keys), [each.text for each in found]
 
 

@@ -16,7 +16,7 @@ from typing import IO, Any
 
 import pytest
 
-from gristmill.sandbox.pool.keeper_process import LAUNCHER as KEEPER
+from gristmill.sandbox.jails.keeper_process import LAUNCHER as KEEPER
 from tests.attack.conftest import open_to_others
 from tests.attack.wall import PATIENCE, reachable, wait_until
 

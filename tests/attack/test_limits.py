@@ -10,7 +10,7 @@ import pytest
 
 from gristmill import Outcome
 from gristmill.model import Limits
-from gristmill.sandbox.pool.jail_pool import LinuxPool
+from gristmill.sandbox.jails.jail_pool import LinuxPool
 from tests.attack.wall import Wall, opened
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from gristmill.sandbox.pool.jail_pool import LinuxPool
-from gristmill.sandbox.run.jail import Jail
+from gristmill.sandbox.jails.jail import Jail
+from gristmill.sandbox.jails.jail_pool import LinuxPool
 from tests.attack.wall import Wall, everything, outside, wait_until
 
 EXPECTED: dict[str, dict[str, Any]] = json.loads(Path(__file__).with_name("posture.json").read_text())

@@ -9,8 +9,8 @@ import pytest
 
 from gristmill import Outcome
 from gristmill.errors import Error
+from gristmill.sandbox.jails.jail import Jail
 from gristmill.sandbox.linux import process_tree as tree
-from gristmill.sandbox.run.jail import Jail
 from tests.attack.guests import RAW
 from tests.attack.wall import Wall, opened, wait_until
 

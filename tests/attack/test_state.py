@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gristmill.sandbox.pool.jail_pool import LinuxPool
+from gristmill.sandbox.jails.jail_pool import LinuxPool
 from tests.attack.wall import Wall, everything, opened, outside, secret, wait_until
 
 CODE = Path(__file__).parents[2] / ".venv" / "code"

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from gristmill.model import Isolation, Limits, Report, ToolCall, ToolResult
 from gristmill.sandbox.base import SandboxJob
 from gristmill.sandbox.guest_programs import GuestProgram, find_typescript_guest
-from gristmill.sandbox.pool.jail_pool import LinuxPool, PoolOptions
+from gristmill.sandbox.jails.jail_pool import LinuxPool, PoolOptions
 from tests.attack.conftest import Canary, open_to_others
 from tests.attack.wall import PATIENCE, listener, was_reached
 

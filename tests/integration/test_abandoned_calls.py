@@ -70,6 +70,25 @@ async def main():
     except asyncio.TimeoutError:
         return "fallback"
 asyncio.run(main())""",
+    "wait_for_a_thread": """
+try:
+    await asyncio.wait_for(asyncio.to_thread(t.slow), 0.1)
+except asyncio.TimeoutError:
+    answer = "fallback"
+answer""",
+    "wait_for_a_function_in_an_executor": """
+def ask_twice():
+    try:
+        return t.slow()
+    except Exception:
+        return t.slow()
+async def main():
+    loop = asyncio.get_running_loop()
+    try:
+        return await asyncio.wait_for(loop.run_in_executor(None, ask_twice), 0.1)
+    except asyncio.TimeoutError:
+        return "fallback"
+asyncio.run(main())""",
     "a_group_that_fails": """
 async def fail():
     await asyncio.sleep(0.05)

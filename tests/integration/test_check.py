@@ -75,7 +75,7 @@ def _find_names_only(code: str, *_: object, fresh: bool) -> CheckedProgram:
 def test_a_certain_problem_is_a_program_that_fails(runtime: BlockingRuntime, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert any(problem.certain for problem in check_program(code, KNOWN, MEANINGS))
     assert runtime.execute(code).status == "refused"
-    monkeypatch.setattr("gristmill.runtime.execution.check_code.read_and_check", _find_names_only)
+    monkeypatch.setattr("gristmill.runtime.execution.program.check_code.read_and_check", _find_names_only)
     assert runtime.execute(code).status == "failed"
 
 

@@ -70,7 +70,7 @@ def test_the_process_prints_all_of_it_and_ends_well(here: Path) -> None:
 
 
 def test_a_search_loads_no_sandbox_and_no_protocol(here: Path) -> None:
-    heavy = ("mcp", "httpx2", "rs_bpe", "rich", "sqlite3", "gristmill.sandbox.pool.jail_pool")
+    heavy = ("mcp", "httpx2", "rs_bpe", "rich", "sqlite3", "gristmill.sandbox.jails.jail_pool")
     program = (
         "import sys; from gristmill.serve.cli.app import app\n"
         "app(['search', 'invoice'], standalone_mode=False)\n"

@@ -12,8 +12,8 @@ from gristmill import Config, Runtime
 from gristmill.config.tree import SandboxConfig, StoreConfig
 from gristmill.errors import ConfigError, SandboxUnavailable
 from gristmill.events import CallFinished, CallStarted, Event, OutputWritten
+from gristmill.sandbox.jails.jail_pool import LinuxPool
 from gristmill.sandbox.linux import process_tree as tree
-from gristmill.sandbox.pool.jail_pool import LinuxPool
 from tests.conftest import TOOLS
 from tests.integration.test_sessions import opened, run
 

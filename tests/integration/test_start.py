@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gristmill import ConfigError, Runtime
-from gristmill.sandbox.pool.keeper_process import Keeper
+from gristmill.sandbox.jails.keeper_process import Keeper
 
 HEAVY = {
     "click", "httpx2", "json5", "mcp", "mcp_types", "numpy", "opentelemetry", "prometheus_client", "rich", "rs_bpe",

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +22,7 @@ from tests.servers import TOOLS
 
 PROGRAM = TOOLS / "home-assistant" / "bin" / "hass"
 START_SECONDS = 100.0
+LAST_DEVICE = "light.kitchen_lights"
 ZONE = "America/New_York"
 """Far from UTC, so that a moment in the wrong zone is seen."""
 
@@ -72,25 +73,35 @@ def server() -> Generator[HomeAssistant]:
         environment = {"PATH": os.environ["PATH"], "HOME": str(home)}
         process = subprocess.Popen(command, stdout=out, stderr=out, env=environment, cwd=home, start_new_session=True)
     try:
-        _wait(process, url, home / "out")
-        yield HomeAssistant(url, _token(url))
+        _wait(process, lambda: _answers(url), home / "out")
+        house = HomeAssistant(url, _token(url))
+        _wait(process, lambda: _has_devices(house), home / "out")
+        yield house
     finally:
         os.killpg(process.pid, signal.SIGKILL)  # what it kept is thrown away: it need not end in order
         process.wait(30)
         shutil.rmtree(home, ignore_errors=True)
 
 
-def _wait(process: subprocess.Popen[bytes], url: str, out: Path) -> None:
-    """Until the demo devices are there: onboarding answers early, the lights come last."""
+def _wait(process: subprocess.Popen[bytes], done: Callable[[], bool], out: Path) -> None:
     end = time.monotonic() + START_SECONDS
     while time.monotonic() < end and process.poll() is None:
-        try:
-            if httpx2.get(f"{url}/api/onboarding", timeout=5, trust_env=False).status_code == 200:
-                return
-        except httpx2.TransportError:
-            pass
+        if done():
+            return
         time.sleep(0.1)
     raise RuntimeError(f"Home Assistant did not start: {out.read_text()[-2_000:]}")
+
+
+def _answers(url: str) -> bool:
+    try:
+        return httpx2.get(f"{url}/api/onboarding", timeout=5, trust_env=False).status_code == 200
+    except httpx2.TransportError:
+        return False
+
+
+def _has_devices(house: HomeAssistant) -> bool:
+    """Tells whether the lights are registered: onboarding is answered before the demo devices are there."""
+    return LAST_DEVICE in {entry["entity_id"] for entry in house.command("config/entity_registry/list")}
 
 
 def _token(url: str) -> str:

@@ -21,7 +21,11 @@ MUTATIONS = {
     "the guest imports the model": ("guest", "gristmill.model", {STANDALONE}),
     "the Linux backend imports msgspec": ("sandbox/linux", "msgspec", {STANDALONE}),
     "the Linux backend imports its own room": ("sandbox/linux", "gristmill.sandbox.base", {STANDALONE}),
-    "a room imports the guest": ("sandbox", "gristmill.guest.channel", {"the guest is shipped as source and never imported"}),
+    "a room imports the guest": (
+        "sandbox",
+        "gristmill.guest.calls.channel",
+        {"the guest is shipped as source and never imported"},
+    ),
     "catalog imports mcp": ("catalog", "mcp", {PACKAGES}),
     "runtime imports starlette": ("runtime", "starlette", {PACKAGES}),
     "shaping imports typer": ("shaping", "typer", {PACKAGES}),

@@ -12,11 +12,15 @@ import contextlib
 import threading
 import weakref
 from asyncio import base_events, events, runners, tasks
+from concurrent.futures import Executor
+
+from gristmill.guest.calls.executor_jobs import ExecutorJob
 
 _run_until_complete = base_events.BaseEventLoop.run_until_complete
 _create_task = base_events.BaseEventLoop.create_task
 _asyncio_run = asyncio.run
 _close = base_events.BaseEventLoop.close
+_run_in_executor = base_events.BaseEventLoop.run_in_executor
 _wait = asyncio.wait
 _get_event_loop = asyncio.get_event_loop
 _cancel_all_tasks = runners._cancel_all_tasks
@@ -112,6 +116,19 @@ def _close_with_callbacks(self):
     _close(self)
 
 
+def _run_in_noted_thread(self, executor, func, *args):
+    if executor is not None and not _has_threads(executor):
+        return _run_in_executor(self, executor, func, *args)
+    job = ExecutorJob(func, args)
+    future = _run_in_executor(self, executor, job.run)
+    future.add_done_callback(lambda done: job.give_up() if done.cancelled() and self not in _closing else None)
+    return future
+
+
+def _has_threads(executor):
+    return isinstance(executor, Executor) and hasattr(executor, "_thread_name_prefix")  # the attribute: no import of the module
+
+
 def is_cut_off_by_loop():
     """Returns whether the running task is cancelled only because its loop ends, not because the program gave it up."""
     loop = events._get_running_loop()
@@ -181,6 +198,7 @@ def install_asyncio_patches():
     base_events.BaseEventLoop.run_until_complete = _nested_run_until_complete
     base_events.BaseEventLoop.create_task = _tolerant_create_task
     base_events.BaseEventLoop.close = _close_with_callbacks
+    base_events.BaseEventLoop.run_in_executor = _run_in_noted_thread
     for name in ("ensure_future", "_ensure_future"):
         if hasattr(tasks, name):
             setattr(tasks, name, _accept_plain_values(getattr(tasks, name)))

@@ -8,7 +8,7 @@ import builtins
 import linecache
 
 from gristmill.guest.asyncio_loops import make_async_iterable, make_awaitable
-from gristmill.guest.parallel_sites import find_parallel_sites
+from gristmill.guest.calls.parallel_sites import find_parallel_sites
 
 RESULT_NAME = "__result__"
 _FLAGS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT

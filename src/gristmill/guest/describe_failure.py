@@ -9,7 +9,7 @@ import os
 import traceback
 
 from gristmill.guest import tool_modules as tools
-from gristmill.guest.channel import ToolError
+from gristmill.guest.calls.channel import ToolError
 from gristmill.guest.json_values import clip_text
 
 _OURS = os.path.dirname(os.path.abspath(__file__)).rpartition("/gristmill/")[0] + "/gristmill/"

@@ -12,7 +12,7 @@ import json
 import math
 import sys
 
-from gristmill.guest.planned_result import PlannedResult
+from gristmill.guest.calls.planned_result import PlannedResult
 from gristmill.guest.values.result_objects import ResultObject
 from gristmill.guest.values.shown_media import show_text, show_value
 

@@ -25,9 +25,9 @@ from gristmill.guest import process_baseline as baseline
 from gristmill.guest import run_context as contexts
 from gristmill.guest import tool_modules as tools
 from gristmill.guest.call_shapes import lazy_names as names
-from gristmill.guest.channel import Channel, make_frame
+from gristmill.guest.calls.channel import Channel, make_frame
+from gristmill.guest.calls.pending_call import PendingCall
 from gristmill.guest.lone_surrogates import describe_lone_surrogate, make_sendable
-from gristmill.guest.pending_call import PendingCall
 from gristmill.guest.values.lenient_json import install_lenient_json
 from gristmill.guest.values.result_objects import install_copies
 from gristmill.guest.values.run_notes import take_notes

@@ -11,7 +11,7 @@ import types
 
 from gristmill.guest.call_shapes.call_forms import accept_other_spellings as wrap_typed_function
 from gristmill.guest.call_shapes.call_forms import read_call
-from gristmill.guest.channel import ToolError
+from gristmill.guest.calls.channel import ToolError
 from gristmill.guest.typed_modules import TypedFinder
 
 _HERE = os.path.dirname(os.path.abspath(__file__))

@@ -1,6 +1,6 @@
 // The life of a child that runs TypeScript: it waits for a program, runs it and reports; in a session, repeatedly.
 //
-// It speaks the same framed messages as the Python guest (gristmill/guest/channel.py) over its standard input and output, which
+// It speaks the same framed messages as the Python guest (gristmill/guest/calls/channel.py) over its standard input and output, which
 // are the two ends of one socket; what a program prints goes to standard error. It runs sealed; it is not a defence.
 
 const { Console } = Deno[Deno.internal];

@@ -27,12 +27,12 @@ from gristmill.runtime.calls.broker import Broker
 from gristmill.runtime.calls.mask_and_flow_layers import MaskAndFlowLayers
 from gristmill.runtime.calls.recorded_names import build_name_tool
 from gristmill.runtime.calls.reuse_answers import AnswerCache
-from gristmill.runtime.execution.check_code import CodeChecks
-from gristmill.runtime.execution.content_masks import ContentMasks
+from gristmill.runtime.execution.answer.content_masks import ContentMasks
+from gristmill.runtime.execution.answer.present_report import Presenter, Save
 from gristmill.runtime.execution.execution_state import ExecutionState
 from gristmill.runtime.execution.intake import Intake
 from gristmill.runtime.execution.plan_differences import PlanDifferences
-from gristmill.runtime.execution.present_report import Presenter, Save
+from gristmill.runtime.execution.program.check_code import CodeChecks
 from gristmill.runtime.hints.give_hints import HintGiver
 from gristmill.runtime.open.ended_sessions import EndedSessions
 from gristmill.runtime.open.open_durable import DurableStores, open_durable_stores

@@ -8,11 +8,11 @@ from gristmill.config.tree import Config
 from gristmill.ledger.tokens.spent_tokens import SpentTokens
 from gristmill.runtime.calls.broker import Broker
 from gristmill.runtime.calls.mask_and_flow_layers import MaskAndFlowLayers
-from gristmill.runtime.execution.check_code import CodeChecks
-from gristmill.runtime.execution.content_masks import ContentMasks
+from gristmill.runtime.execution.answer.content_masks import ContentMasks
+from gristmill.runtime.execution.answer.present_report import Presenter
 from gristmill.runtime.execution.intake import Intake
 from gristmill.runtime.execution.plan_differences import PlanDifferences
-from gristmill.runtime.execution.present_report import Presenter
+from gristmill.runtime.execution.program.check_code import CodeChecks
 from gristmill.runtime.hints.give_hints import HintGiver
 from gristmill.runtime.open.ended_sessions import EndedSessions
 from gristmill.runtime.open.sandboxes.typescript_sandboxes import TypeScriptSandboxes

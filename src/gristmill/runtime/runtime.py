@@ -26,7 +26,7 @@ from gristmill.runtime.execution.given_options import check_limits, check_option
 from gristmill.runtime.execution.given_values import check_given_values
 from gristmill.runtime.open.readiness import ReadinessProbe, ReadinessProblem
 from gristmill.runtime.open.state_folders import check_state_folder
-from gristmill.sandbox.pool.keeper_process import Keeper
+from gristmill.sandbox.jails.keeper_process import Keeper
 from gristmill.session.session_register import read_generation
 from gristmill.session.skills.skill import SkillScope
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from gristmill.ledger.trace import NoTraces
     from gristmill.model import Budget, Identity, Isolation, Json, Language, Outcome, Strategy, Tool
     from gristmill.runtime.execution.accepted_executions import Check
-    from gristmill.runtime.execution.content_masks import ContentMasks
+    from gristmill.runtime.execution.answer.content_masks import ContentMasks
     from gristmill.runtime.execution.execute import Approve
     from gristmill.runtime.open.session_stores import SessionStores
     from gristmill.runtime.recording.read_stats import Stats

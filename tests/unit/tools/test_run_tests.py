@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tools.run_tests import MOST_RERUN, Verdict, all_passed, cache_options, judge_run, read_failed, report_verdict
+from tools.run_tests import MOST_FILES, MOST_RERUN, Verdict, all_passed, cache_options, judge_run, read_failed, report_verdict
 
 ONE, TWO = "tests/a.py::test_one", "tests/b.py::test_two[x-1]"
 SUITE = """
@@ -52,6 +52,7 @@ def test_a_test_that_fails_twice_fails_the_run_and_the_flaky_one_beside_it_is_st
     [
         pytest.param(1, [], id="coverage below its limit"),
         pytest.param(1, [f"tests/a.py::test_{number}" for number in range(MOST_RERUN + 1)], id="too many failures"),
+        pytest.param(1, [f"tests/{number}.py::test" for number in range(MOST_FILES + 1)], id="failures in too many files"),
         pytest.param(1, ["tests/a.py", ONE], id="a file that cannot be imported"),
         pytest.param(2, [ONE], id="interrupted"),
         pytest.param(3, [ONE], id="internal error"),

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from gristmill.catalog.answers.choose_details import FULL_HITS, HitDetails
 from gristmill.catalog.answers.compact_signature import make_identifier, render_compact_signature
 from gristmill.catalog.search.search_hits import BUDGET_TOKENS, DetailLevel, SearchHit
 from gristmill.catalog.types.loose_schema import read_parameter_descriptions, read_parameter_schemas, read_required_names
@@ -20,8 +21,6 @@ from gristmill.model import Tool
 
 SKILLS = "skills"
 """The server name of skills; a skill is imported from the module of that name, not from ``servers``."""
-FULL_HITS = 2
-"""How many hits are written with types and parameters; the others get a signature and a sentence."""
 MOST_OPTIONAL = 4
 """How many optional parameters a signature shows if there are more; the others are named in a line of their own."""
 MOST_NAMED = 12
@@ -61,6 +60,8 @@ class AnswerWriting(Struct, frozen=True, kw_only=True):
     """The keys of the same tool on other servers, by key."""
     shown: Collection[str] = ()
     """The keys of tools that this conversation has seen already: they are named, not repeated."""
+    details: HitDetails | None = None
+    """How fully each hit is written; None: by its rank alone."""
     notes: Sequence[str] = ()
     """Lines that stand below the hits."""
     repeated: Collection[str] = ()
@@ -80,11 +81,12 @@ def render_hits(
     room = budget_tokens - how.count(notes) - 1 if notes else budget_tokens
     if room <= 0:
         notes, room = "", budget_tokens
-    ranked = [(rank, hit) for rank, hit in enumerate(hits) if detail_level != "full" or hit.tool.key not in how.shown]
-    left = [hit for _, hit in ranked]
+    details = how.details or HitDetails(full=tuple(hit.tool.key for hit in hits[:FULL_HITS]))
+    unwritten = {*how.shown, *details.named, *details.left_out} if detail_level == "full" else set[str]()
+    left = [hit for hit in hits if hit.tool.key not in unwritten]
     how = replace(_qualify_shared_names(left, how), repeated=_find_repeated(left))
     written = [
-        _write_all_ways(hit.tool, how, _STEPS[detail_level], full=how.complete or rank < FULL_HITS) for rank, hit in ranked
+        _write_all_ways(hit.tool, how, _STEPS[detail_level], full=how.complete or hit.tool.key in details.full) for hit in left
     ]
     levels = _choose_levels(_count_costs(left, written, how), room)
     text = _join_page(left, written, levels, how)
@@ -103,8 +105,15 @@ def _find_repeated(hits: Sequence[SearchHit]) -> frozenset[str]:
 
 
 def _write_notes(hits: Sequence[SearchHit], how: AnswerWriting) -> str:
-    seen = [hit for hit in hits if hit.tool.key in how.shown]
-    return "\n".join(f"# {_make_visible(line)}" for line in (*_name_shown(seen, how), *how.notes))
+    seen = [hit.tool for hit in hits if hit.tool.key in how.shown]
+    named = how.details.named if how.details else ()
+    weak = [hit.tool for hit in hits if hit.tool.key in named and hit.tool.key not in how.shown]
+    lines = (
+        *_name_tools("less likely", weak, how),
+        *_name_tools('shown before, detail_level="full" repeats', seen, how),
+        *how.notes,
+    )
+    return "\n".join(f"# {_make_visible(line)}" for line in lines)
 
 
 def take_first_sentence(text: str, limit: int = _LINE_CHARS) -> str:
@@ -132,12 +141,16 @@ def _cut_text(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
-def _name_shown(hits: Sequence[SearchHit], how: AnswerWriting) -> list[str]:
-    """Returns one line that names tools with their parameters: enough to call them, should the client have forgotten the rest."""
-    names = [
-        f"{how.module(tool.server)}.{how.function(tool)}({', '.join(_list_arguments(tool))})" for tool in (h.tool for h in hits)
-    ]
-    return [f'shown before, detail_level="full" repeats: {"; ".join(names)}'] if names else []
+def _name_tools(heading: str, tools: Sequence[Tool], how: AnswerWriting) -> list[str]:
+    """Returns one line that names tools with their parameters: enough to call them, as programs need no import for that."""
+    names = [_name_tool(tool, how) for tool in tools]
+    return [f"{heading}: {'; '.join(names)}"] if names else []
+
+
+def _name_tool(tool: Tool, how: AnswerWriting) -> str:
+    mark = how.mark(tool)
+    name = f"{how.module(tool.server)}.{how.function(tool)}({', '.join(_list_arguments(tool))})"
+    return f"{name} [{mark}]" if mark else name
 
 
 def _list_arguments(tool: Tool) -> list[str]:

@@ -21,6 +21,11 @@ DECIMALS = 4
 """Scores are rounded: sums of the same numbers in another order may differ in the last bit, and equal tools must stay equal."""
 _CANDIDATE_WEIGHTS = {"words": 1.0, "meaning": 1.5, "meaning of a clause": 1.0, "ranker": 1.5, "ranker on a clause": 1.0}
 
+RANKED = ("words", "meaning", "meaning of a clause", "near words", "name said", "first sentence", "words said")
+"""The features in which the place of a tool among the candidates counts, too: scores say by how much, places in which order."""
+PLACE_STEPS = (1, 10)
+"""How many places behind the first half of its worth is left: one scale for the very first, one for all in front."""
+
 Floats = NDArray[np.float64]
 Scores = NDArray[np.floating[Any]]
 """The scores of a ranker, in any floating-point precision."""
@@ -35,6 +40,20 @@ def load_weights(kind: str) -> Mapping[str, float]:
 def fuse_features(features: Mapping[str, Scores], weights: Mapping[str, float]) -> Floats:
     """Returns one score per tool."""
     return _add_weighted([(features[name], weight) for name, weight in weights.items()])
+
+
+def rank_features(features: Mapping[str, Scores]) -> dict[str, Floats]:
+    """Returns for each ranked feature what the places of the tools are worth, from 1 for the best down to nearly 0."""
+    found: dict[str, Floats] = {}
+    for name in RANKED:
+        places = _count_better(features[name])
+        found.update({f"{name}, place by {step}": 1 / (1 + places / step) for step in PLACE_STEPS})
+    return found
+
+
+def _count_better(scores: Scores) -> Floats:
+    """Returns for each tool how many have a higher score: equal scores have equal places."""
+    return np.searchsorted(np.sort(-scores), -scores).astype(np.float64)
 
 
 def score_candidates(features: Mapping[str, Scores]) -> Floats:

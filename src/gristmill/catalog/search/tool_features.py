@@ -19,9 +19,9 @@ from gristmill.catalog.search.question_parts import (
     read_verb_class,
     split_clauses,
 )
-from gristmill.catalog.search.rank_lexical import LexicalRanker, list_search_fields
+from gristmill.catalog.search.rankers.rank_lexical import LexicalRanker, list_search_fields
+from gristmill.catalog.search.rankers.word_vectors import load_shipped_vectors
 from gristmill.catalog.search.search_terms import STOP_WORDS, split_words
-from gristmill.catalog.search.word_vectors import load_shipped_vectors
 from gristmill.model import Tool
 
 MAX_TOOL_WORDS = 60

@@ -16,14 +16,15 @@ from gristmill.catalog.search.fuse_scores import (
     fuse_features,
     load_weights,
     measure_sureness,
+    rank_features,
     score_candidates,
     standardize_scores,
 )
 from gristmill.catalog.search.index_file import hash_index_sources, read_index, write_index
 from gristmill.catalog.search.question_parts import split_clauses
-from gristmill.catalog.search.rank_dense import LARGE_CATALOG, DenseRanker
-from gristmill.catalog.search.rank_lexical import LexicalRanker
-from gristmill.catalog.search.ranker import Ranker, RankerKind
+from gristmill.catalog.search.rankers.rank_dense import LARGE_CATALOG, DenseRanker
+from gristmill.catalog.search.rankers.rank_lexical import LexicalRanker
+from gristmill.catalog.search.rankers.ranker import Ranker, RankerKind
 from gristmill.catalog.search.search_hits import SearchHit
 from gristmill.catalog.search.tool_features import ToolFeatures
 from gristmill.catalog.search.usage_habits import UsageHabits
@@ -35,7 +36,7 @@ MAX_QUERY_CHARS = 4_000
 """Longer questions are read up to here."""
 CANDIDATES = 64
 """How many tools are compared in all features; a search for more than half as many compares twice the number asked for."""
-NAMED_BONUS = 6.0
+NAMED_BONUS = 2.0
 """What a tool gains whose name the question says, in other words for the same verb if need be: nothing else should come first."""
 MOST_CLAUSES_WHEN_LARGE = 3
 """With very many tools only so many clauses of a question are ranked by themselves: each costs a pass over all tools."""
@@ -132,10 +133,15 @@ class ToolIndex(Struct, frozen=True, kw_only=True):
             found["ranker on a clause"] = _score_best_clause(self.ranker, clauses, found["ranker"])
         return found
 
-    def score_places(self, query: str, places: NDArray[np.int64], general: Mapping[str, Scores]) -> NDArray[np.float64]:
-        """Returns the fused scores of the tools at ``places``."""
+    def read_features(self, query: str, places: NDArray[np.int64], general: Mapping[str, Scores]) -> dict[str, Scores]:
+        """Returns all features of the tools at ``places``, by name."""
         features = {name: scores[places] for name, scores in general.items()}
         features.update(self.features.compare(query, self.tools, places, self.words))
+        return features | rank_features(features)
+
+    def score_places(self, query: str, places: NDArray[np.int64], general: Mapping[str, Scores]) -> NDArray[np.float64]:
+        """Returns the fused scores of the tools at ``places``."""
+        features = self.read_features(query, places, general)
         fused = fuse_features(features, load_weights("ranker" if self.ranker is not None else "default"))
         return fused + NAMED_BONUS * np.round(features["named"].astype(np.float64), 3)
 

@@ -16,8 +16,8 @@ import itertools
 import os
 import uuid
 
-from gristmill.guest.pending_call import PendingCall
-from gristmill.guest.planned_result import PlannedResult
+from gristmill.guest.calls.pending_call import PendingCall
+from gristmill.guest.calls.planned_result import PlannedResult
 from gristmill.guest.values.run_notes import RUN_NOTES
 
 MOST_ITEMS = 1_000_001

@@ -6,7 +6,7 @@ import functools
 import json
 import typing
 
-from gristmill.guest.pending_call import PendingCall
+from gristmill.guest.calls.pending_call import PendingCall
 from gristmill.guest.values.run_notes import RUN_NOTES
 
 _load_text = json.loads

@@ -15,14 +15,14 @@ from gristmill.events import Emit, ignore_event
 from gristmill.guard.mask.masked_events import MaskedEmit
 from gristmill.model import LOCAL, ContentPart, Execution, Handler, Outcome, Plan, Replay, Report
 from gristmill.runtime.calls.recorded_names import name_events, name_tools_called
+from gristmill.runtime.execution.answer.explain_notes import explain_notes
+from gristmill.runtime.execution.answer.present_content import present_content
+from gristmill.runtime.execution.answer.present_report import PresentedReport
 from gristmill.runtime.execution.direct_call import DirectCall
 from gristmill.runtime.execution.execution_state import ExecutionState
-from gristmill.runtime.execution.explain_notes import explain_notes
-from gristmill.runtime.execution.fit_literals import fit_context, fit_literals
-from gristmill.runtime.execution.present_content import present_content
-from gristmill.runtime.execution.present_report import PresentedReport
-from gristmill.runtime.execution.repair_code import describe_repair, explain_code, repair_code, unwrap_code
-from gristmill.runtime.execution.typescript_programs import is_typescript, prepare_program, switch_to_typescript
+from gristmill.runtime.execution.program.fit_literals import fit_context, fit_literals
+from gristmill.runtime.execution.program.repair_code import describe_repair, explain_code, repair_code, unwrap_code
+from gristmill.runtime.execution.program.typescript_programs import is_typescript, prepare_program, switch_to_typescript
 from gristmill.runtime.recording.recorder import ExecutionRecorder
 from gristmill.runtime.rooms import Rooms
 from gristmill.sandbox.base import CallGate, NotBegun, SandboxJob

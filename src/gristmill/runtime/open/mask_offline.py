@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from gristmill.config.tree import Config
 from gristmill.guard.mask.detector import Detector
 from gristmill.guard.mask.redactor import Redactor
-from gristmill.runtime.execution.content_masks import mask_content
+from gristmill.runtime.execution.answer.content_masks import mask_content
 from gristmill.runtime.execution.session_redactors import build_detached_redactor, name_session_scope
 from gristmill.runtime.open.gateway_credentials import find_credentials
 from gristmill.runtime.open.open_durable import build_findings

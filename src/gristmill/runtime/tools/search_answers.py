@@ -6,8 +6,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gristmill.catalog.answers.answer_types import AnswerTypes, write_plain_types
+from gristmill.catalog.answers.choose_details import FULL_HITS, choose_details
 from gristmill.catalog.answers.find_prerequisites import find_prerequisites
-from gristmill.catalog.answers.render_hits import FULL_HITS, SKILLS, AnswerWriting, render_hits, take_first_sentence
+from gristmill.catalog.answers.render_hits import SKILLS, AnswerWriting, render_hits, take_first_sentence
 from gristmill.catalog.catalog import Catalog
 from gristmill.catalog.modules.tool_module import LearnedResultType, ToolStub, format_call_count
 from gristmill.catalog.modules.tool_outline import build_outline, render_short_signature
@@ -32,7 +33,9 @@ class SearchAnswer(Struct, frozen=True, kw_only=True):
     tools: tuple[Mapping[str, Json], ...] = ()
     """The same tools as dictionaries with exactly the fields of the level of detail."""
     written: tuple[str, ...] = ()
-    """The keys of the tools whose signatures the text has."""
+    """The keys of the tools that the text has in full."""
+    told: tuple[str, ...] = ()
+    """The keys of the tools that the text has at all, with their parameters at least."""
 
 
 def list_fields(
@@ -123,8 +126,13 @@ def write_answer(query: str, hits: Sequence[SearchHit], sources: AnswerSources, 
         if sources.count(text) > most:
             text = _write_text(hits, sources, replace(wanted, budget_tokens=min(most, wanted.budget_tokens)))
     in_full = wanted.detail_level == "full" or wanted.detail_level is None
-    full = [hit.tool.key for hit in (hits if wanted.detail_level else hits[:FULL_HITS])] if in_full and text else []
-    return SearchAnswer(query=query, hits=tuple(hits), text=text, written=tuple(full))
+    keys, details = tuple(hit.tool.key for hit in hits), choose_details(hits)
+    full, told = (
+        (keys, keys) if wanted.detail_level else (details.full, tuple(key for key in keys if key not in details.left_out))
+    )
+    return SearchAnswer(
+        query=query, hits=tuple(hits), text=text, written=full if in_full and text else (), told=told if in_full and text else ()
+    )
 
 
 def _write_text(hits: Sequence[SearchHit], sources: AnswerSources, wanted: WantedAnswer) -> str:
@@ -132,7 +140,10 @@ def _write_text(hits: Sequence[SearchHit], sources: AnswerSources, wanted: Wante
     tools = [hit.tool for hit in hits]
     shown = frozenset[str]() if wanted.detail_level else wanted.shown
     needed = _note_prerequisites(tools[:1], sources) if tools and tools[0].key not in shown else []
-    writing = replace(build_answer_writing(sources, tools, complete=complete), also=wanted.also, shown=shown, notes=tuple(needed))
+    writing = replace(
+        build_answer_writing(sources, tools, complete=complete),
+        also=wanted.also, shown=shown, notes=tuple(needed), details=None if wanted.detail_level else choose_details(hits),
+    )  # fmt: skip
     return render_hits(hits, detail_level=wanted.detail_level or "full", budget_tokens=wanted.budget_tokens, writing=writing)
 
 

@@ -293,7 +293,7 @@ class ToolLibrary:
 
     def _open_index(self, catalog: Catalog) -> SearchableTools:
         # Imported here: the arrays take time to load, and neither a handshake nor an execution needs them.
-        from gristmill.catalog.search.load_rankers import load_ranker
+        from gristmill.catalog.search.rankers.load_rankers import load_ranker
         from gristmill.catalog.search.tool_index import ToolIndex
 
         file, tools = self._folder / f"index-{catalog.version}.bin", tuple(catalog)

@@ -1,1 +1,1 @@
-"""Warm jails, the template process they are forked from, and the interpreters that sessions keep."""
+"""The interpreters that sessions keep, behind any wall."""

@@ -1,1 +1,1 @@
-"""One run inside a jail: frames, calls, output, limits and the verdict."""
+"""One run behind any wall: frames, calls, output, limits and the verdict."""

@@ -1,4 +1,4 @@
-"""The output of a program, read from its pipe: the head and the tail are kept, the middle is dropped and counted, up to a cap."""
+"""The output of a program: the head and the tail are kept, the middle is dropped and counted, up to a cap."""
 
 import codecs
 import os
@@ -6,33 +6,20 @@ import os
 CHUNK_BYTES = 1 << 16
 
 
-class CapturedOutput:
-    """The host's end of a child's stdout and stderr."""
+class KeptOutput:
+    """What is kept of a program's output."""
 
-    def __init__(self, fd: int, keep_bytes: int) -> None:
-        os.set_blocking(fd, False)
-        self._fd = fd
+    def __init__(self, keep_bytes: int) -> None:
         self._head = bytearray()
         self._tail = bytearray()
         self._half = keep_bytes // 2
         self._dropped = 0
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
-    def read(self, most: int = 1 << 20) -> tuple[str, bool]:
-        """Reads up to ``most`` bytes of what is available, none once closed; returns the text, and whether there may be more."""
-        parts: list[bytes] = []
-        taken = 0
-        while taken < most and self._fd >= 0:
-            try:
-                data = os.read(self._fd, CHUNK_BYTES)
-            except BlockingIOError:
-                break
-            if not data:
-                break
-            parts.append(data)
-            taken += len(data)
-            self._keep_head_and_tail(data)
-        return self._decoder.decode(b"".join(parts)), taken >= CHUNK_BYTES
+    def add(self, data: bytes) -> str:
+        """Keeps what fits of ``data``; returns it as text, with characters that were not complete before."""
+        self._keep_head_and_tail(data)
+        return self._decoder.decode(data)
 
     def text(self) -> tuple[str, bool]:
         """Returns all text that was kept, and whether some was dropped."""
@@ -47,17 +34,10 @@ class CapturedOutput:
 
     def reset(self) -> None:
         """Discards all output: a new execution begins."""
-        self.read()
         self._head.clear()
         self._tail.clear()
         self._dropped = 0
         self._decoder.reset()
-
-    def close(self) -> None:
-        """Closes the pipe."""
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
 
     def _keep_head_and_tail(self, data: bytes) -> None:
         room = self._half - len(self._head)
@@ -69,3 +49,38 @@ class CapturedOutput:
         if excess > 0:
             self._dropped += excess
             del self._tail[:excess]
+
+
+class CapturedOutput(KeptOutput):
+    """The host's end of the pipe that is a child's stdout and stderr."""
+
+    def __init__(self, fd: int, keep_bytes: int) -> None:
+        super().__init__(keep_bytes)
+        os.set_blocking(fd, False)
+        self._fd = fd
+
+    def read(self, most: int = 1 << 20) -> tuple[str, bool]:
+        """Reads up to ``most`` bytes of what is available, none once closed; returns the text, and whether there may be more."""
+        parts: list[bytes] = []
+        taken = 0
+        while taken < most and self._fd >= 0:
+            try:
+                data = os.read(self._fd, CHUNK_BYTES)
+            except BlockingIOError:
+                break
+            if not data:
+                break
+            parts.append(data)
+            taken += len(data)
+        return self.add(b"".join(parts)), taken >= CHUNK_BYTES
+
+    def reset(self) -> None:
+        """Discards all output, also what is still in the pipe: a new execution begins."""
+        self.read()
+        super().reset()
+
+    def close(self) -> None:
+        """Closes the pipe."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1

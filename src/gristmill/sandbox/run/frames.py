@@ -149,6 +149,38 @@ def encode_frame(*message: Json) -> bytes:
     return HEAD.pack(len(body)) + body
 
 
+class FrameReader:
+    """Puts frames together from the bytes of a guest, and passes each one on with its length."""
+
+    def __init__(self, on_message: Callable[[Message, int], None]) -> None:
+        self._on_message = on_message
+        self._buffer = bytearray()
+        self.frame_limit = 1 << 16
+        """The longest frame that is accepted."""
+
+    def feed(self, data: bytes) -> None:
+        """Takes bytes as they arrive.
+
+        Raises:
+            ProtocolViolation: a frame is too long, or none of the known messages.
+        """
+        self._buffer += data
+        buffer, start = self._buffer, 0
+        while len(buffer) - start >= HEAD.size:
+            length = HEAD.unpack_from(buffer, start)[0]
+            if length > self.frame_limit:
+                raise ProtocolViolation(f"a frame of {length:,} bytes, more than {self.frame_limit:,}")
+            end = start + HEAD.size + length
+            if len(buffer) < end:
+                break
+            with memoryview(buffer) as view:
+                body = bytes(view[start + HEAD.size : end])
+            message = decode_frame(body)
+            start = end
+            self._on_message(message, length)
+        del buffer[:start]
+
+
 class GuestLink:
     """The host's end of one child's socket. Callbacks run on the event loop; none may block."""
 
@@ -159,10 +191,9 @@ class GuestLink:
         self._sock = sock
         # asyncio's readers, not anyio streams: a round trip has a budget of 100 us, and a task per child costs half of it.
         self._loop = asyncio.get_running_loop()
-        self._on_message, self._on_end = on_message, on_end
-        self._buffer = bytearray()
+        self._on_end = on_end
+        self.reader = FrameReader(on_message)
         self._queue: deque[memoryview] = deque()
-        self.frame_limit = 1 << 16
         self._loop.add_reader(sock.fileno(), self._readable)
 
     def send(self, frame: bytes, fds: Sequence[int] = ()) -> None:
@@ -224,27 +255,10 @@ class GuestLink:
         if not data:
             self._close_and_report(None)
             return
-        self._buffer += data
         try:
-            self._parse()
+            self.reader.feed(data)
         except ProtocolViolation as violation:
             self._close_and_report(str(violation))
-
-    def _parse(self) -> None:
-        buffer, start = self._buffer, 0
-        while len(buffer) - start >= HEAD.size:
-            length = HEAD.unpack_from(buffer, start)[0]
-            if length > self.frame_limit:
-                raise ProtocolViolation(f"a frame of {length:,} bytes, more than {self.frame_limit:,}")
-            end = start + HEAD.size + length
-            if len(buffer) < end:
-                break
-            with memoryview(buffer) as view:
-                body = bytes(view[start + HEAD.size : end])
-            message = decode_frame(body)
-            start = end
-            self._on_message(message, length)
-        del buffer[:start]
 
     def _close_and_report(self, violation: str | None) -> None:
         self.close()

@@ -3,13 +3,9 @@
 from msgspec import Struct
 
 from gristmill.escape_text import shorten_name
-from gristmill.events import OutputWritten
 from gristmill.model import ContentPart, Isolation, Report, State, Usage
-from gristmill.sandbox.linux import process_tree as tree
-from gristmill.sandbox.linux.cgroups import ControlGroup
-from gristmill.sandbox.pool.template_process import ChildExit
 from gristmill.sandbox.run import frames as bridge
-from gristmill.sandbox.run.captured_output import CapturedOutput
+from gristmill.sandbox.run.captured_output import KeptOutput
 from gristmill.sandbox.run.jail_run import JailRun
 from gristmill.sandbox.run.verdict import RunEnding, judge_ending
 
@@ -19,33 +15,19 @@ ENGINE_REPORT, ENGINE_MEMORY_END = "<--- Last few GCs --->", "# Fatal JavaScript
 """How the report begins that V8 writes when its heap is full, and what it says. A program that prints it harms itself."""
 
 
-class JailHandles(Struct, frozen=True, kw_only=True):
-    """The kernel objects of a child: its socket, its output pipe, its process and its control group."""
-
-    link: bridge.GuestLink
-    output: CapturedOutput
-    pidfd: int
-    pid: int
-    group: ControlGroup | None
-
-
-class JailFindings(Struct, frozen=True, kw_only=True):
-    """What the host knows about the jail of a run that has ended; ``exit`` is None while the child lives."""
+class RunFindings(Struct, frozen=True, kw_only=True):
+    """What the host measured of a run that has ended."""
 
     isolation: Isolation
     state: State
-    base_bytes: int
     seconds: float
-    exit: ChildExit | None
+    peak_bytes: int
     out_of_memory: bool
 
 
-def build_report(run: JailRun, ending: RunEnding, handles: JailHandles, found: JailFindings) -> Report:
-    """Builds the report; the output that is still in the pipe is emitted first."""
-    text, _ = handles.output.read()
-    if text:
-        run.emit(OutputWritten(execution=run.job.execution, text=text))
-    output, truncated = handles.output.text()
+def build_report(run: JailRun, ending: RunEnding, kept: KeptOutput, found: RunFindings) -> Report:
+    """Builds the report of a run whose output was read to its end."""
+    output, truncated = kept.text()
     output, engine_out_of_memory = _cut_engine_report(output) if ending.done is None else (output, False)
     verdict = judge_ending(ending, run.job.limits, out_of_memory=found.out_of_memory or engine_out_of_memory)
     return Report(
@@ -58,7 +40,7 @@ def build_report(run: JailRun, ending: RunEnding, handles: JailHandles, found: J
         limit=verdict.limit,
         usage=Usage(
             seconds=found.seconds,
-            memory_mb=_measure_peak_mb(handles, found),
+            memory_mb=round(max(0, found.peak_bytes) / (1 << 20), 2),
             calls=run.calls.count,
             call_bytes=run.calls.bytes,
         ),
@@ -85,10 +67,3 @@ def _cut_engine_report(output: str) -> tuple[str, bool]:
         return output, False
     text, _, _ = output.partition(ENGINE_REPORT if ENGINE_REPORT in output else ENGINE_MEMORY_END)
     return text.rstrip("\n#") + "\n" if text.strip("\n#") else "", True
-
-
-def _measure_peak_mb(handles: JailHandles, found: JailFindings) -> float:
-    peak = handles.group.peak_bytes() if handles.group else None
-    if peak is None:
-        peak = (found.exit.rss_bytes if found.exit else tree.read_peak_bytes(handles.pid)) - found.base_bytes
-    return round(max(0, peak) / (1 << 20), 2)

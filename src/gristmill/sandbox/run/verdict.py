@@ -7,7 +7,6 @@ from msgspec import Struct
 
 from gristmill.escape_text import shorten_name
 from gristmill.model import Limits, Status
-from gristmill.sandbox.pool.template_process import ChildExit
 from gristmill.sandbox.run.frames import DoneFrame, UnfitReason
 
 GUEST_REPORTED_LIMITS = frozenset(
@@ -29,6 +28,14 @@ ERROR_CHARACTERS, KIND_CHARACTERS = 40_000, 200
 """How much is kept of an error's text and class name: our guest clips them too, but a hostile one would not."""
 
 _PROGRAM_LINE = re.compile(r'  File "<code \d{1,9}>", line (\d{1,7})')
+
+
+class ChildExit(Struct, frozen=True, kw_only=True):
+    """How a process that runs code ended, as its parent saw it: a negative status is a signal."""
+
+    status: int
+    cpu_seconds: float
+    rss_bytes: int
 
 
 class RunEnding(Struct, frozen=True, kw_only=True):

@@ -12,7 +12,6 @@ from starlette.routing import compile_path
 
 from gristmill import __version__
 from gristmill.runtime.runtime import Runtime
-from gristmill.serve.http.api_shapes import ProblemView
 from gristmill.serve.http.http_door import Authenticate, HttpDoor, open_door
 from gristmill.serve.http.json_logs import begin_request, log_event
 from gristmill.serve.http.request_handling import (
@@ -35,6 +34,7 @@ from gristmill.serve.http.routes.routes_skills import add_skills
 from gristmill.serve.http.routes.routes_tools import add_tools
 from gristmill.serve.http.routes.routes_whoami import add_whoami
 from gristmill.serve.http.routes.websocket import add_websocket
+from gristmill.serve.http.shapes.api_shapes import ProblemView
 
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     "4XX": PROBLEM_RESPONSE, "5XX": PROBLEM_RESPONSE, 422: PROBLEM_RESPONSE, "default": {"model": ProblemView},

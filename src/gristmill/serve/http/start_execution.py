@@ -9,10 +9,10 @@ from gristmill.runs.active_run import ActiveRun
 from gristmill.runs.start_run import RunRequest
 from gristmill.runs.start_run import begin_execution as begin_run
 from gristmill.serve.access_tokens import Principal
-from gristmill.serve.http.api_shapes import ExecuteRequest
 from gristmill.serve.http.http_door import HttpDoor
 from gristmill.serve.http.limits.request_bodies import estimate_value_bytes
 from gristmill.serve.http.session_ids import find_session_by_id
+from gristmill.serve.http.shapes.api_shapes import ExecuteRequest
 
 
 async def begin_execution(

@@ -146,7 +146,8 @@ def _check_deep_message(message: JSONRPCMessage, text: bytes, limits: JsonLimits
     known = cast("list[Json]", tools)
     kept = [tool for tool in known if is_shallow(tool)]
     check_json(msgspec.json.encode(message.result | {"tools": kept}), limits)
-    log.warning("%d of %d tools are left out: they are nested too deeply", len(known) - len(kept), len(known))
+    if len(kept) < len(known):
+        log.warning("%d of %d tools are left out: they are nested too deeply", len(known) - len(kept), len(known))
     message.result["tools"] = kept
 
 

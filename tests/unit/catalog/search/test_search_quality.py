@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from gristmill.catalog.search import rank_dense
 from gristmill.catalog.search.fuse_scores import fuse_features, score_candidates, standardize_scores
+from gristmill.catalog.search.rankers import rank_dense
+from gristmill.catalog.search.rankers.word_vectors import load_shipped_vectors
 from gristmill.catalog.search.tool_index import ToolIndex
-from gristmill.catalog.search.word_vectors import load_shipped_vectors
 from gristmill.model import Json, Tool
 
 SET = json.loads((Path(__file__).parent / "quality.json").read_text(encoding="utf-8"))

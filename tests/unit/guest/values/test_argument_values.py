@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from gristmill.guest.planned_result import PlannedResult
+from gristmill.guest.calls.planned_result import PlannedResult
 from gristmill.guest.values import argument_values
 from gristmill.guest.values.argument_values import convert_argument
 from gristmill.guest.values.lenient_json import load_json

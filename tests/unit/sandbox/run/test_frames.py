@@ -48,7 +48,7 @@ def test_a_link_reads_frames_however_they_arrive_and_ends_on_a_length_past_its_l
         seen: list[bridge.Message] = []
         ended: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
         link = bridge.GuestLink(ours, lambda message, _: seen.append(message), ended.set_result)
-        link.frame_limit = 100
+        link.reader.frame_limit = 100
         for byte in bridge.encode_frame("ready", "", 1) + bridge.encode_frame("ready", "", 2):
             theirs.sendall(bytes([byte]))
             await asyncio.sleep(0)

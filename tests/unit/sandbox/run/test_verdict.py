@@ -3,9 +3,8 @@
 import pytest
 
 from gristmill.model import Limits
-from gristmill.sandbox.pool.template_process import ChildExit
 from gristmill.sandbox.run.frames import DoneFrame
-from gristmill.sandbox.run.verdict import RunEnding, describe_exit, judge_ending
+from gristmill.sandbox.run.verdict import ChildExit, RunEnding, describe_exit, judge_ending
 
 
 def done(error: str | None = None, limit: str | None = None, result: object = None) -> RunEnding:

@@ -11,9 +11,9 @@ from gristmill.config.tree import Config, StoreConfig
 from gristmill.errors import Busy
 from gristmill.runs.start_run import wait_for_outcome
 from gristmill.serve.access_tokens import Principal
-from gristmill.serve.http.api_shapes import ExecuteRequest
 from gristmill.serve.http.http_door import HttpDoor, open_door
 from gristmill.serve.http.limits.request_bodies import BodyBudget
+from gristmill.serve.http.shapes.api_shapes import ExecuteRequest
 from gristmill.serve.http.start_execution import begin_execution
 from gristmill.testing import fake_runtime
 

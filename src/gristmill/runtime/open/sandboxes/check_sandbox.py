@@ -7,8 +7,8 @@ from gristmill.config.tree import Config
 from gristmill.errors import Error
 from gristmill.model import Json
 from gristmill.runtime.open.sandboxes.open_sandboxes import open_pool, plan_configured_jail
+from gristmill.sandbox.jails.template_process import convert_plan_to_json
 from gristmill.sandbox.kernel_probe import probe_kernel
-from gristmill.sandbox.pool.template_process import convert_plan_to_json
 from gristmill.sandbox.selfcheck import run_selfcheck
 
 

@@ -10,10 +10,10 @@ from gristmill.model import Isolation
 from gristmill.runtime.open.state_folders import NOBODY_ID, make_state_folder
 from gristmill.sandbox.base import Pool
 from gristmill.sandbox.jail_plan import JailPlan, plan_jail
+from gristmill.sandbox.jails.jail_pool import LinuxPool, PoolOptions, make_jail_spec
+from gristmill.sandbox.jails.keeper_process import Keeper
 from gristmill.sandbox.kernel_probe import KernelOffer, explain_missing_level, probe_kernel
 from gristmill.sandbox.managed_packages import find_packages_folder
-from gristmill.sandbox.pool.jail_pool import LinuxPool, PoolOptions, make_jail_spec
-from gristmill.sandbox.pool.keeper_process import Keeper
 from gristmill.sandbox.pool.kept_interpreters import KeepRules, KeptInterpreters
 
 OpenSandboxes = Callable[[Config], AbstractAsyncContextManager[tuple[Pool, KeptInterpreters]]]

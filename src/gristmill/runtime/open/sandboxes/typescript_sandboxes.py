@@ -12,7 +12,7 @@ from gristmill.model import Isolation
 from gristmill.runtime.open.sandboxes.open_sandboxes import build_keep_rules, build_pool_options
 from gristmill.sandbox.base import Pool
 from gristmill.sandbox.guest_programs import INSTALL_COMMAND, find_typescript_guest
-from gristmill.sandbox.pool.jail_pool import LinuxPool
+from gristmill.sandbox.jails.jail_pool import LinuxPool
 from gristmill.sandbox.pool.kept_interpreters import KeptInterpreters
 
 NEEDED_MODULES = ("deno", "tree_sitter", "tree_sitter_typescript")

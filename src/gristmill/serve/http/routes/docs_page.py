@@ -9,7 +9,7 @@ from typing import Any
 
 from fastapi import FastAPI, Response
 
-from gristmill.serve.http.describe_api import ApiField, ApiOperation, ApiShape, list_operations, list_shapes
+from gristmill.serve.http.shapes.describe_api import ApiField, ApiOperation, ApiShape, list_operations, list_shapes
 
 _STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color-scheme:light dark}"

@@ -4,8 +4,8 @@ from typing import Annotated, Any
 
 from fastapi.responses import StreamingResponse
 
-from gristmill.serve.http.documented_as import EventsDocumentedAs
 from gristmill.serve.http.request_handling import PROBLEM_RESPONSE
+from gristmill.serve.http.shapes.documented_as import EventsDocumentedAs
 
 
 class EventStream(StreamingResponse):

@@ -7,10 +7,10 @@ from fastapi import APIRouter, Path, Query
 from gristmill.errors import NotFound
 from gristmill.runtime.values.approval_values import Approval
 from gristmill.serve.access_tokens import Principal
-from gristmill.serve.http.api_shapes import ApprovalView, DecisionAsked
 from gristmill.serve.http.http_door import HttpDoor
 from gristmill.serve.http.require_scopes import ANY_SCOPE, APPROVE
 from gristmill.serve.http.run_viewer import build_viewer
+from gristmill.serve.http.shapes.api_shapes import ApprovalView, DecisionAsked
 
 ApprovalId = Annotated[str, Path(min_length=1, max_length=128)]
 

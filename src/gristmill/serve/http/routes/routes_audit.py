@@ -8,11 +8,11 @@ from msgspec import to_builtins
 from gristmill.runs.tenant_counts import TenantCounts
 from gristmill.runtime.values.audit_values import AuditFilter
 from gristmill.serve.access_tokens import Principal
-from gristmill.serve.http.api_shapes import AuditView, StatsView, VerifiedView
-from gristmill.serve.http.documented_as import DocumentedAs
 from gristmill.serve.http.http_door import HttpDoor
-from gristmill.serve.http.passed_shapes import AuditTreeView
 from gristmill.serve.http.require_scopes import OPERATOR, READ
+from gristmill.serve.http.shapes.api_shapes import AuditView, StatsView, VerifiedView
+from gristmill.serve.http.shapes.documented_as import DocumentedAs
+from gristmill.serve.http.shapes.passed_shapes import AuditTreeView
 
 Kind = Literal["execution", "call", "search", "security", "approval"]
 Word = Annotated[str | None, Query(max_length=200)]

@@ -12,11 +12,11 @@ from gristmill.runs.active_run import ActiveRun
 from gristmill.runs.kept_events import HEARTBEAT_SECONDS
 from gristmill.serve.access_tokens import Principal
 from gristmill.serve.http.http_door import HttpDoor
-from gristmill.serve.http.passed_shapes import RunningEvent
 from gristmill.serve.http.require_scopes import EXECUTE_OR_READ, ListenerCheck
 from gristmill.serve.http.routes.event_stream import EventStream, describe_stream
 from gristmill.serve.http.routes.routes_executions import MOST_STREAMS
 from gristmill.serve.http.run_viewer import build_viewer
+from gristmill.serve.http.shapes.passed_shapes import RunningEvent
 
 EVENT_PAUSE_SECONDS = 0.2
 """Shortest time between two events of a stream; changes in between are sent together."""

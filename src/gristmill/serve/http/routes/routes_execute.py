@@ -12,8 +12,8 @@ from gristmill.model import Outcome
 from gristmill.runs.active_run import ActiveRun
 from gristmill.runs.start_run import wait_for_outcome
 from gristmill.serve.access_tokens import Principal
-from gristmill.serve.http.api_shapes import Accepted, ExecuteRequest
 from gristmill.serve.http.http_door import HttpDoor
+from gristmill.serve.http.shapes.api_shapes import Accepted, ExecuteRequest
 from gristmill.serve.http.start_execution import begin_execution
 
 _KEY_PATTERN = r"^[!-~]{1,200}$"

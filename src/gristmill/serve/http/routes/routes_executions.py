@@ -13,12 +13,12 @@ from gristmill.runs.kept_events import KeptEvent
 from gristmill.runs.start_run import store_outcome_again
 from gristmill.runtime.values.audit_values import ACCEPTED, INTERRUPTED, AuditEntry, AuditFilter
 from gristmill.serve.access_tokens import Principal
-from gristmill.serve.http.api_shapes import ExecutionsView, ExecutionView
 from gristmill.serve.http.http_door import HttpDoor
-from gristmill.serve.http.passed_shapes import RunEvent
 from gristmill.serve.http.require_scopes import EXECUTE, EXECUTE_OR_READ, ListenerCheck
 from gristmill.serve.http.routes.event_stream import EventStream, describe_stream
 from gristmill.serve.http.run_viewer import build_viewer
+from gristmill.serve.http.shapes.api_shapes import ExecutionsView, ExecutionView
+from gristmill.serve.http.shapes.passed_shapes import RunEvent
 
 MOST_STREAMS = 200
 """How many event streams one tenant may have open."""

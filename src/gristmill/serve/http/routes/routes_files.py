@@ -12,15 +12,15 @@ from fastapi.responses import StreamingResponse
 from msgspec.structs import asdict
 
 from gristmill.errors import LimitExceeded
-from gristmill.runtime.execution.content_masks import MOST_MASKED_BYTES
+from gristmill.runtime.execution.answer.content_masks import MOST_MASKED_BYTES
 from gristmill.runtime.open.session_stores import read_whole_file
 from gristmill.runtime.values.file_values import FileContent, FileEntry, WorkspaceFiles
 from gristmill.serve.access_tokens import Principal
-from gristmill.serve.http.api_shapes import FilesView, FileView
 from gristmill.serve.http.http_door import HttpDoor
 from gristmill.serve.http.request_handling import UPLOAD
 from gristmill.serve.http.require_scopes import EXECUTE, EXECUTE_OR_READ
 from gristmill.serve.http.routes.routes_sessions import SessionId, find_session
+from gristmill.serve.http.shapes.api_shapes import FilesView, FileView
 
 PIECE_BYTES = 1 << 20
 LEAST_BYTES_PER_SECOND = 1_000

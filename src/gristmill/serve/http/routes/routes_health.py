@@ -9,11 +9,11 @@ from fastapi import APIRouter, Response
 
 from gristmill.runtime.open.readiness import ReadinessProblem
 from gristmill.serve.access_tokens import Principal
-from gristmill.serve.http.api_shapes import HealthView
 from gristmill.serve.http.http_door import HttpDoor
 from gristmill.serve.http.json_logs import log_event
 from gristmill.serve.http.request_handling import PUBLIC
 from gristmill.serve.http.require_scopes import OPERATOR
+from gristmill.serve.http.shapes.api_shapes import HealthView
 
 METRICS_RESPONSE: dict[int | str, dict[str, Any]] = {
     200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "Prometheus text format."}

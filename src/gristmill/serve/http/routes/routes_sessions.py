@@ -7,10 +7,10 @@ from fastapi import APIRouter, Path, Query, Response
 from gristmill.errors import UnknownSession
 from gristmill.runtime.values.session_values import SessionRecord
 from gristmill.serve.access_tokens import Principal
-from gristmill.serve.http.api_shapes import SessionAsked, SessionView
 from gristmill.serve.http.http_door import HttpDoor
 from gristmill.serve.http.require_scopes import EXECUTE, EXECUTE_OR_READ
 from gristmill.serve.http.session_ids import find_session_by_id
+from gristmill.serve.http.shapes.api_shapes import SessionAsked, SessionView
 
 SessionId = Annotated[str, Path(min_length=1, max_length=128, description="The session's name, or its id.")]
 

@@ -7,10 +7,10 @@ from fastapi import APIRouter, Path, Query, Response
 from gristmill.errors import UnknownSkill
 from gristmill.runtime.values.skill_values import Level, Skill, SkillScope, SkillSummary, diff_skills
 from gristmill.serve.access_tokens import Principal
-from gristmill.serve.http.api_shapes import SkillDiffView, SkillView
 from gristmill.serve.http.http_door import HttpDoor
 from gristmill.serve.http.require_scopes import EXECUTE, EXECUTE_OR_READ
 from gristmill.serve.http.routes.routes_sessions import find_session
+from gristmill.serve.http.shapes.api_shapes import SkillDiffView, SkillView
 
 SkillName = Annotated[str, Path(min_length=1, max_length=200)]
 InSession = Annotated[str | None, Query(max_length=128, description="Include the skills of this session.")]

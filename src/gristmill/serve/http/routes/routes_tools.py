@@ -11,9 +11,9 @@ from gristmill.runtime.tools.discovery import ServerRow
 from gristmill.runtime.tools.search_answers import MOST_HITS
 from gristmill.runtime.values.search_values import DetailLevel
 from gristmill.serve.access_tokens import Principal
-from gristmill.serve.http.api_shapes import FoundToolsView, FoundToolView, HitView, SearchView, ToolView
 from gristmill.serve.http.http_door import HttpDoor
 from gristmill.serve.http.require_scopes import EXECUTE_OR_READ
+from gristmill.serve.http.shapes.api_shapes import FoundToolsView, FoundToolView, HitView, SearchView, ToolView
 
 Question = Annotated[str, Query(max_length=2_000)]
 Limit = Annotated[int, Query(ge=1, le=MOST_HITS)]

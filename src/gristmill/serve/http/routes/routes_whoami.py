@@ -6,9 +6,9 @@ from fastapi import APIRouter
 
 from gristmill import __version__
 from gristmill.serve.access_tokens import SCOPES, Principal
-from gristmill.serve.http.api_shapes import WhoView
 from gristmill.serve.http.http_door import HttpDoor
 from gristmill.serve.http.require_scopes import ANY_SCOPE
+from gristmill.serve.http.shapes.api_shapes import WhoView
 
 
 def add_whoami(routes: APIRouter, door: HttpDoor) -> None:

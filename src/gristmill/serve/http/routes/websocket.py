@@ -17,12 +17,12 @@ from starlette.requests import HTTPConnection
 from gristmill.errors import Busy, Error, Refused, Unauthorized
 from gristmill.runs.active_run import ActiveRun
 from gristmill.serve.access_tokens import Principal
-from gristmill.serve.http.api_shapes import ExecuteRequest
 from gristmill.serve.http.http_door import HttpDoor
 from gristmill.serve.http.json_logs import begin_request
 from gristmill.serve.http.limits.strict_json import decode_body
 from gristmill.serve.http.require_scopes import ListenerCheck
 from gristmill.serve.http.run_viewer import build_viewer
+from gristmill.serve.http.shapes.api_shapes import ExecuteRequest
 from gristmill.serve.http.start_execution import begin_execution
 from gristmill.serve.problem_codes import describe_problem
 

@@ -1,0 +1,1 @@
+"""Rankers: each gives every tool a score for a question."""

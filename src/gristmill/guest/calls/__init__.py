@@ -1,0 +1,1 @@
+"""Calls of a program on their way out, and their results."""

@@ -1,0 +1,1 @@
+"""What an execution answers: the report masked, shortened and explained."""

@@ -1,0 +1,1 @@
+"""The program of an execution: repaired, checked, fitted."""

@@ -1,0 +1,1 @@
+"""Shapes of requests and answers, and the OpenAPI document made of them."""
