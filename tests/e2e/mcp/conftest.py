@@ -65,7 +65,7 @@ def stdio(config: Path) -> StdioServerParameters:
 
 
 def environ() -> dict[str, str]:
-    return {"PYTHONPATH": str(ROOT / "src"), "PATH": os.environ["PATH"]}
+    return {"PYTHONPATH": str(ROOT / "src"), "PATH": os.environ["PATH"], "XDG_STATE_HOME": os.environ["XDG_STATE_HOME"]}
 
 
 def text(result: Any) -> str:
