@@ -14,7 +14,7 @@ from gristmill.config.sections.quota_section import QuotaConfig
 from gristmill.config.tree import SandboxConfig, StoreConfig
 from gristmill.errors import LimitExceeded, ToolFailed
 from gristmill.model import Plan
-from gristmill.serve.provider_tools import ExportOptions, export_tools
+from gristmill.runs.texts.provider_tools import ExportOptions, export_tools
 from tests.conftest import TOOLS
 
 pytestmark = pytest.mark.anyio

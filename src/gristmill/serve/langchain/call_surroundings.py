@@ -11,8 +11,8 @@ from langgraph.prebuilt import ToolRuntime
 from msgspec import Struct
 from pydantic import BaseModel
 
+from gristmill.chat.code_backends import CodeRequest
 from gristmill.model import LOCAL_IDENTITY, Identity, Json
-from gristmill.serve.langchain.code_backends import CodeRequest
 
 Identify = Callable[[Any], Identity]
 """Says from the agent's context who asks."""

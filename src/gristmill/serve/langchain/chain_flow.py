@@ -8,10 +8,10 @@ import msgspec
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from msgspec import Struct
 
+from gristmill.chat.code_backends import CodeRequest, SearchedTools
 from gristmill.errors import Error
 from gristmill.model import Json, Outcome
-from gristmill.serve.langchain.code_backends import CodeRequest, SearchedTools
-from gristmill.serve.outcome_text import render_text
+from gristmill.runs.texts.outcome_text import render_text
 
 Fallback = Literal["direct", "answer", "raise"]
 CODE_BLOCK = re.compile(r"```(?:python|py)\s*\n(.*?)```", re.DOTALL)

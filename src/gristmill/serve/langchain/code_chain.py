@@ -11,6 +11,7 @@ from langchain_core.runnables.config import merge_configs
 from langchain_core.runnables.utils import AddableDict
 from msgspec.structs import replace
 
+from gristmill.chat.code_backends import CodeRequest
 from gristmill.errors import ConfigError, Error
 from gristmill.model import LOCAL_IDENTITY, Identity
 from gristmill.serve.langchain.chain_flow import (
@@ -25,7 +26,6 @@ from gristmill.serve.langchain.chain_flow import (
     Tell,
     take_chain_steps,
 )
-from gristmill.serve.langchain.code_backends import CodeRequest
 from gristmill.serve.langchain.loop_bridge import Send, Work
 from gristmill.serve.langchain.open_source import GivenSource, open_source
 

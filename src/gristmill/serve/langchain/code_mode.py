@@ -10,26 +10,18 @@ from langchain_core.tools import BaseTool
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command
 
+from gristmill.chat.code_backends import RuntimeBackend
+from gristmill.chat.mode_prompts import CODE_PROMPT, EXECUTE, HYBRID_PROMPT, QUESTION_CHARACTERS, SEARCH
 from gristmill.errors import ConfigError
 from gristmill.model import LOCAL_IDENTITY
 from gristmill.serve.langchain.call_surroundings import CodeOptions
-from gristmill.serve.langchain.code_backends import RuntimeBackend
-from gristmill.serve.langchain.code_tools import EXECUTE, SEARCH, ToolSource, build_execute_tool, build_search_tool
+from gristmill.serve.langchain.code_tools import ToolSource, build_execute_tool, build_search_tool
 from gristmill.serve.langchain.direct_tools import build_direct_tool
 from gristmill.serve.langchain.nested_calls import AgentCall, current_agent_call, describe_plain_tools
 from gristmill.serve.langchain.open_source import GivenSource, open_source
 
 Mode = Literal["code", "hybrid", "direct", "auto"]
 TOOLS_SERVER = "tools"
-QUESTION_CHARACTERS = 2_000
-CODE_PROMPT = (
-    "Tools live on servers. Find them with search_tools, then call them from one Python program in execute_code: loop, join and "
-    "filter there, and print only what answers the question. Values about the user are in `context`; do not ask for them."
-)
-HYBRID_PROMPT = (
-    CODE_PROMPT
-    + " Tools that you can call directly are for a single call with a small answer; for anything else write a program."
-)
 
 
 class CodeModeState(AgentState[Any]):

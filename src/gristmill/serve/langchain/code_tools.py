@@ -9,50 +9,26 @@ import msgspec
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from msgspec import Struct, field
 from msgspec.structs import replace
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
+from gristmill.chat.code_backends import CodeBackend, CodeRequest, SearchedTools
+from gristmill.chat.mode_prompts import EXECUTE, EXECUTE_TEXT, SEARCH, SEARCH_TEXT, ExecuteInput, SearchInput
 from gristmill.errors import Error
+from gristmill.harmless_text import neutralize_text
 from gristmill.model import Outcome
+from gristmill.runs.texts.outcome_text import render_text
 from gristmill.runtime.hints.give_hints import explain_error
 from gristmill.runtime.values.search_values import DetailLevel
-from gristmill.serve.harmless_text import neutralize_text
 from gristmill.serve.langchain.approval_interrupt import PlanAnswer, ask_about_plan
 from gristmill.serve.langchain.call_surroundings import AnyToolRuntime, CodeOptions, build_request, can_interrupt
-from gristmill.serve.langchain.code_backends import CodeBackend, CodeRequest, SearchedTools
 from gristmill.serve.langchain.loop_bridge import LoopBridge, Send, Work
 from gristmill.serve.langchain.nested_calls import NestedCall, NestedRunner
-from gristmill.serve.outcome_text import render_text
 
 MOST_QUESTIONS = 20
 """How often one call may ask for approval."""
-SEARCH, EXECUTE = "search_tools", "execute_code"
-SEARCH_TEXT = (
-    "Find tools of the connected servers. Answers with imports and typed signatures for execute_code. "
-    "Search before you use a tool you have not seen."
-)
-EXECUTE_TEXT = (
-    "Run Python in a sandbox; tools are functions that are imported as search_tools shows: `from servers.NAME import TOOL`. "
-    "Do loops, joins and filters in one program. Only prints and the last expression come back: print little, "
-    "write large data to files in the working directory."
-)
 Content = tuple[str, dict[str, Any]]
 NO_RUNTIME: Any = None
 """What a tool gets outside of a graph. LangGraph recognises the parameter by its type, which must not be a union."""
-
-
-class SearchInput(BaseModel):
-    """The arguments of ``search_tools``."""
-
-    query: str = Field(description="what the tool should do")
-    detail_level: DetailLevel = "full"
-    limit: int = Field(default=5, ge=1, le=50)
-
-
-class ExecuteInput(BaseModel):
-    """The arguments of ``execute_code``."""
-
-    code: str = Field(description="Python source; the value of its last expression is the result")
-    resume: str | None = Field(default=None, description="id of a run that did not succeed: its calls are not repeated")
 
 
 class ToolSource(Struct, frozen=True, kw_only=True):

@@ -5,11 +5,11 @@ from typing import Any
 import msgspec
 from langchain_core.tools import StructuredTool
 
+from gristmill.chat.code_backends import CodeRequest
 from gristmill.model import Tool
+from gristmill.runs.texts.provider_tools import build_input_schema, describe_tool, make_provider_name
 from gristmill.serve.langchain.call_surroundings import AnyToolRuntime, build_request
-from gristmill.serve.langchain.code_backends import CodeRequest
 from gristmill.serve.langchain.code_tools import NO_RUNTIME, Content, ToolSource, aexecute_in_graph, execute_in_graph
-from gristmill.serve.provider_tools import build_input_schema, describe_tool, make_provider_name
 
 PROGRAM = """from mcp_client import call_mcp_tool
 call_mcp_tool(context.tool, dict(context.arguments))

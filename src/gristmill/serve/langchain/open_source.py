@@ -6,10 +6,10 @@ import weakref
 from typing import Any
 
 from gristmill.blocking import BlockingRuntime
+from gristmill.chat.code_backends import CodeBackend, HttpBackend, RuntimeBackend
 from gristmill.errors import ConfigError
 from gristmill.http_client import AsyncClient, Client
 from gristmill.runtime.runtime import Runtime
-from gristmill.serve.langchain.code_backends import CodeBackend, HttpBackend, RuntimeBackend
 from gristmill.serve.langchain.loop_bridge import LoopBridge, start_loop
 
 GivenSource = Runtime | BlockingRuntime | AsyncClient | Client | str

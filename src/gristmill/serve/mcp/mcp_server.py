@@ -28,7 +28,7 @@ from mcp_types import (
 
 from gristmill import __version__
 from gristmill.errors import Error
-from gristmill.serve.harmless_text import neutralize_text
+from gristmill.harmless_text import neutralize_text
 from gristmill.serve.mcp.answer_call import Answer
 from gristmill.serve.mcp.mcp_door import McpDoor
 from gristmill.serve.mcp.questions.ask_client import Ctx

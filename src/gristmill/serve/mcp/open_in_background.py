@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 
 from gristmill.config.tree import Config
 from gristmill.errors import Error
+from gristmill.harmless_text import neutralize_text
 from gristmill.runtime.runtime import Runtime
 from gristmill.runtime.values.server_values import refuse_questions
-from gristmill.serve.harmless_text import neutralize_text
 from gristmill.serve.mcp.get_runtime import Hall
 
 log = logging.getLogger(__name__)

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from gristmill.events import CallFinished, CallStarted, Event, OutputWritten
-from gristmill.serve.harmless_text import neutralize_text
+from gristmill.harmless_text import neutralize_text
 
 Report = Callable[[float, float | None, str | None], Awaitable[None]]
 """Sends one notification: progress, total (never known), message."""

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import to_builtins
 
+from gristmill.harmless_text import neutralize_text as neutralize_text
 from gristmill.model import Outcome
-from gristmill.serve.harmless_text import neutralize_text as neutralize_text
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -1,16 +1,13 @@
 """Writes the question about a plan that needs approval, and reads the numbers of the approved calls from the answer."""
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
 
-from gristmill.model import Json, Plan, PlannedCall
-from gristmill.serve.harmless_text import neutralize_json, neutralize_text
+from gristmill.harmless_text import neutralize_text
+from gristmill.model import Json, Plan
+from gristmill.runs.texts.plan_text import LONGEST_ARGUMENTS, MOST_CALLS, describe_plan, encode_arguments
 
-MOST_CALLS = 50
-LONGEST_ARGUMENTS = 300
-"""Most characters that are shown of a call's arguments where there are many calls, and to a model."""
 LONGEST_WHOLE = 4_000
 LONGEST_QUESTION = 20_000
 """Most characters of one call's arguments, and of all together, that a question shows whole."""
@@ -43,12 +40,6 @@ def write_question(plan: Plan) -> str:
     return "\n".join(lines)
 
 
-def describe_plan(plan: Plan, longest: int = LONGEST_ARGUMENTS) -> list[str]:
-    """Returns one line per call, for at most ``MOST_CALLS`` calls; arguments of more than ``longest`` characters are cut."""
-    lines = [_describe_call(call, longest) for call in plan.calls[:MOST_CALLS]]
-    return lines + ([f"... and {len(plan.calls) - MOST_CALLS} more"] if len(plan.calls) > MOST_CALLS else [])
-
-
 def read_approved_numbers(plan: Plan, content: Mapping[str, Json] | None) -> frozenset[int]:
     """Returns the numbers of the calls that the answer approves. An answer that is not clearly a yes approves none."""
     text = str((content or {}).get("approve", "")).strip().lower()
@@ -62,24 +53,11 @@ def read_approved_numbers(plan: Plan, content: Mapping[str, Json] | None) -> fro
 
 def _choose_longest(plan: Plan) -> int:
     """Returns how many characters of each call's arguments a question shows: more if all calls together stay readable."""
-    sizes = [min(len(_encode_arguments(call)), LONGEST_WHOLE) for call in plan.calls[:MOST_CALLS]]
+    sizes = [min(len(encode_arguments(call)), LONGEST_WHOLE) for call in plan.calls[:MOST_CALLS]]
     return LONGEST_WHOLE if sum(sizes) <= LONGEST_QUESTION else LONGEST_ARGUMENTS
 
 
 def _list_whole_calls(plan: Plan, longest: int) -> list[int]:
     """Returns the numbers of the calls that need approval and are shown whole."""
     calls = [call for call in plan.calls[:MOST_CALLS] if call.needs_approval]
-    return [call.number for call in calls if len(_encode_arguments(call)) <= longest]
-
-
-def _encode_arguments(call: PlannedCall) -> str:
-    return json.dumps(neutralize_json(dict(call.arguments)), ensure_ascii=False, default=str)
-
-
-def _describe_call(call: PlannedCall, longest: int) -> str:
-    arguments = _encode_arguments(call)
-    left_out = len(arguments) - longest
-    shown = arguments if left_out <= 0 else f"{arguments[:longest]}... (cut: {left_out:,} more characters, sha256 {call.hash})"
-    twice = " (sent before, its answer was lost: may happen twice)" if call.was_lost else ""
-    marked = "" if call.needs_approval else " (allowed)"
-    return f"{call.number}. {neutralize_text(call.tool)} {shown}{marked}{twice}"
+    return [call.number for call in calls if len(encode_arguments(call)) <= longest]

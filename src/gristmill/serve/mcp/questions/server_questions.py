@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 from mcp_types import ElicitRequestFormParams, ElicitRequestURLParams
 
 from gristmill.errors import CallRefused
+from gristmill.harmless_text import neutralize_json, neutralize_text
 from gristmill.runtime.values.server_values import InputAnswer
-from gristmill.serve.harmless_text import neutralize_json, neutralize_text
 from gristmill.serve.mcp.questions.ask_client import AskClient
 
 if TYPE_CHECKING:

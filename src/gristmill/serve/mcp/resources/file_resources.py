@@ -18,9 +18,9 @@ from mcp_types import (
 from msgspec import Struct
 
 from gristmill.errors import NotFound, Refused
+from gristmill.harmless_text import neutralize_text
 from gristmill.loose_json import as_mapping
 from gristmill.model import Json
-from gristmill.serve.harmless_text import neutralize_text
 
 SCHEME = "workspace"
 TEMPLATE = "workspace://{session}/{+path}"

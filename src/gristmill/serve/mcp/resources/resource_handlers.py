@@ -21,7 +21,7 @@ from mcp_types import (
 )
 
 from gristmill.errors import Error
-from gristmill.serve.harmless_text import neutralize_text
+from gristmill.harmless_text import neutralize_text
 from gristmill.serve.mcp.mcp_door import McpDoor
 from gristmill.serve.mcp.questions.ask_client import Ctx, is_modern
 from gristmill.serve.mcp.resources.file_resources import (

@@ -19,8 +19,8 @@ from mcp_types import (
 )
 
 from gristmill.errors import Error
+from gristmill.harmless_text import neutralize_text
 from gristmill.runs.active_run import ActiveRun
-from gristmill.serve.harmless_text import neutralize_text
 from gristmill.serve.mcp.answer_call import build_end_result, build_input_requests, find_run
 from gristmill.serve.mcp.mcp_door import McpDoor
 from gristmill.serve.mcp.questions.ask_client import Ctx, is_modern

@@ -13,11 +13,11 @@ from mcp_types import (
     TextResourceContents,
 )
 
+from gristmill.harmless_text import neutralize_json, neutralize_text
 from gristmill.model import Outcome
+from gristmill.runs.texts.outcome_text import render_text
+from gristmill.runs.texts.plan_text import describe_plan
 from gristmill.runtime.hints.give_hints import explain_error
-from gristmill.serve.harmless_text import neutralize_json, neutralize_text
-from gristmill.serve.mcp.questions.ask_approval import describe_plan
-from gristmill.serve.outcome_text import render_text
 
 _NO_ERROR = ("ok", "awaiting_approval")
 

@@ -2,7 +2,7 @@
 
 from mcp_types import CallToolRequestParams, CallToolResult, TextContent
 
-from gristmill.serve.harmless_text import neutralize_text
+from gristmill.harmless_text import neutralize_text
 from gristmill.serve.mcp.mcp_door import McpDoor
 from gristmill.serve.mcp.questions.ask_client import Ctx
 from gristmill.serve.mcp.tools.tool_arguments import SearchArguments, check_arguments

@@ -7,7 +7,7 @@ stays valid. The word comes from the name, the command or the package of the ser
 import re
 from collections.abc import Mapping, Sequence
 
-from gristmill.serve.harmless_text import neutralize_text
+from gristmill.harmless_text import neutralize_text
 
 LEAD = "Tools live on these servers; find them with search_tools, call them from Python in execute_code:"
 TOKEN_BUDGET = 120

@@ -5,7 +5,7 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from gristmill.serve.harmless_text import neutralize_text
+from gristmill.harmless_text import neutralize_text
 
 LONGEST_QUERY = 2_000
 

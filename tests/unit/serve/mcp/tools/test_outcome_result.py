@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from gristmill.model import ContentPart, Outcome, Plan, PlannedCall
+from gristmill.runs.texts.outcome_text import render_text
 from gristmill.serve.mcp.questions.ask_approval import read_approved_numbers, write_question
 from gristmill.serve.mcp.tools.outcome_result import build_error_result, build_tool_result, render_fields
-from gristmill.serve.outcome_text import render_text
 
 OK = Outcome(
     id="e1", status="ok", success=True, output="", result=None, error=None, error_type=None, limit=None,

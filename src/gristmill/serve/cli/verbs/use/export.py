@@ -8,10 +8,10 @@ import typer
 
 from gristmill.config.atomic_write import write_file_atomically
 from gristmill.model import Tool
+from gristmill.runs.texts.provider_tools import ExportOptions, export_tools
 from gristmill.runtime.tools.discovery import Discovery
 from gristmill.serve.cli.ask_discovery import ask_discovery
 from gristmill.serve.cli.verb_options import WAIT_SECONDS, ConfigFile, WaitOption
-from gristmill.serve.provider_tools import ExportOptions, export_tools
 
 
 def export(

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from gristmill.model import Tool
-from gristmill.serve.provider_tools import ExportedTools, ExportOptions, Format, export_tools, make_provider_name
+from gristmill.runs.texts.provider_tools import ExportedTools, ExportOptions, Format, export_tools, make_provider_name
 
 USER = {"type": "object", "properties": {"name": {"type": "string"}}}
 GET = Tool(

@@ -4,9 +4,9 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
+from gristmill.harmless_text import neutralize_json, neutralize_text
 from gristmill.model import LeftOut, Outcome, Plan
-from gristmill.serve.harmless_text import neutralize_json, neutralize_text
-from gristmill.serve.mcp.questions.ask_approval import describe_plan
+from gristmill.runs.texts.plan_text import describe_plan
 
 
 def render_text(outcome: Outcome, *, expires: float | None = None) -> str:
