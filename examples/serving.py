@@ -2,7 +2,8 @@
 
 import argparse
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from mcp.server.mcpserver import MCPServer
@@ -39,11 +40,17 @@ def server_of(name: str, *groups: object, guard: Callable[[Callable[..., Any]], 
     """A server whose tools are the marked methods of ``groups``, in the order they are written, each behind ``guard``."""
     server = MCPServer(name, log_level="ERROR")
     for group in groups:
-        for member in vars(type(group)):
-            method = getattr(group, member)
-            if annotations := getattr(method, _MARK, None):
-                server.add_tool(guard(method) if guard else method, description=inspect.getdoc(method), annotations=annotations)
+        for method, annotations in list_tools(group):
+            server.add_tool(guard(method) if guard else method, description=inspect.getdoc(method), annotations=annotations)
     return server
+
+
+def list_tools(group: object) -> Iterator[tuple[Callable[..., Any], ToolAnnotations]]:
+    """Yields the marked methods of ``group`` with their marks, in the order they are written."""
+    for member in vars(type(group)):
+        method = getattr(group, member)
+        if annotations := getattr(method, _MARK, None):
+            yield method, annotations
 
 
 def arguments(about: str, *, port: int) -> argparse.ArgumentParser:
@@ -51,6 +58,26 @@ def arguments(about: str, *, port: int) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--http", type=int, nargs="?", const=port, metavar="PORT", help=f"speak HTTP (default port {port})")
     return parser
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listening:
+    """Where a service listens, and the names by which it may be called; a page that a browser shows may not use others."""
+
+    port: int
+    host: str = "127.0.0.1"
+    names: tuple[str, ...] = ()
+
+
+def add_listening(parser: argparse.ArgumentParser) -> None:
+    """Adds the options that ``read_listening`` reads beside ``--http``."""
+    parser.add_argument("--host", default="127.0.0.1", help="address on which HTTP is spoken (default: this machine only)")
+    parser.add_argument("--name", action="append", default=[], help="a name by which other machines call this service")
+
+
+def read_listening(chosen: argparse.Namespace) -> Listening | None:
+    """Returns where to speak HTTP; None is for stdio."""
+    return None if chosen.http is None else Listening(port=chosen.http, host=chosen.host, names=tuple(chosen.name))
 
 
 def serve(server: MCPServer, port: int | None) -> None:

@@ -44,6 +44,28 @@ async def test_an_operation_is_called_and_its_json_comes_back(tmp_path: Path) ->
             await call(upstreams, "api.missing")
 
 
+@pytest.mark.parametrize(
+    ("patterns", "offered"),
+    [
+        ({"exclude": ("stats_stats_get",)}, ["missing"]),
+        ({"exclude": ("stats",)}, ["missing"]),
+        ({"include": ("stats_*",)}, ["stats"]),
+        ({"include": ("stats", "missing"), "exclude": ("*_get",)}, ["missing"]),
+    ],
+)
+async def test_patterns_may_mean_the_short_name_or_the_documents_id(
+    tmp_path: Path, patterns: dict[str, Any], offered: list[str]
+) -> None:
+    paths: dict[str, Any] = {
+        "/stats": {"get": {"operationId": "stats_stats_get", "responses": {}}},
+        "/missing": {"get": {"operationId": "missing", "responses": {}}},
+    }
+    document = _document(tmp_path, "http://127.0.0.1:1", paths)
+    async with opened(api=ServerConfig(openapi=document, **patterns)) as upstreams:
+        await upstreams["api"].wait_until_settled()
+        assert [tool.name for tool in upstreams.tools] == offered
+
+
 async def test_the_base_url_and_the_token_come_from_the_configuration(tmp_path: Path) -> None:
     async with web() as at:
         config = ServerConfig(

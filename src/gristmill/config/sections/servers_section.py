@@ -103,6 +103,8 @@ class ServerConfig(Section):
     """Path or address of an OpenAPI 3 document; each operation becomes a tool."""
     base_url: str | None = None
     """Address of the API of `openapi`, when its document names none or another one should be used."""
+    reads: tuple[str, ...] = ()
+    """Patterns (`query_*`) of operations of `openapi` that only read, although their method is POST."""
     python: str | None = None
     """An importable module; each public function becomes a tool."""
     enabled: bool = True
@@ -139,6 +141,12 @@ class ServerConfig(Section):
     def _refuse_confine_without_command(self) -> Self:
         if self.confine is not None and not self.command:
             raise ValueError("confine is for a program that Gristmill starts: it needs `command`")
+        return self
+
+    @model_validator(mode="after")
+    def _refuse_reads_without_openapi(self) -> Self:
+        if self.reads and not self.openapi:
+            raise ValueError("reads is for the operations of `openapi`; write a policy rule for tools of other servers")
         return self
 
     @model_validator(mode="after")

@@ -15,13 +15,15 @@ from pydantic import BaseModel, ValidationError
 from gristmill.errors import ConfigError, ToolFailed
 from gristmill.loose_json import as_list, as_mapping
 from gristmill.model import Json, Tool
+from gristmill.upstream.listing.tool_filter import ToolFilter
 from gristmill.upstream.openapi.document_text import parse_document_text
+from gristmill.upstream.openapi.operation_names import OperationPlace, list_places
 from gristmill.upstream.openapi.pinned_origin import check_base_url, join_path, read_origin
 from gristmill.upstream.openapi.reserved_headers import find_reserved_headers, may_set_parameter
 
-_METHODS = ("get", "put", "post", "delete", "patch", "head", "options")
+READ_MARK = "x-read-only"
+"""An operation of a document that says so only reads, although its method is POST, say."""
 _READ_ONLY_METHODS = ("get", "head", "options")
-_LONGEST_NAME = 100
 _MOST_OPERATIONS = 10_000
 _MOST_BYTES = 256_000_000
 """Of all definitions together."""
@@ -66,7 +68,11 @@ class OpenApiOperation(Struct, frozen=True, kw_only=True):
     tool: Tool
     method: str
     path: str
+    id: str = ""
+    """The name that the document gives it, which is longer where the tool's name was shortened."""
     places: Mapping[str, ParameterPlace] = field(default_factory=dict[str, ParameterPlace])
+    needs_body: bool = False
+    """Whether an object is sent even if none of its fields is given."""
 
     def build_request(self, arguments: Mapping[str, Json], base: str) -> dict[str, Any]:
         """Returns the keyword arguments for an HTTP client's ``request``.
@@ -91,7 +97,9 @@ class OpenApiOperation(Struct, frozen=True, kw_only=True):
         if parts["cookie"]:
             pairs = [f"{name}={quote(_to_header_line(_to_parameter(value)), safe='')}" for name, value in parts["cookie"].items()]
             request["headers"]["Cookie"] = "; ".join(pairs)
-        return request | ({"json": parts["body"]} if parts["body"] else {})
+        if parts["body"] or (self.needs_body and "json" not in request):
+            request["json"] = parts["body"]
+        return request
 
 
 def parse_document(text: str, place: str) -> OpenApiDocument:
@@ -138,8 +146,12 @@ def _split_document(content: Mapping[str, Json]) -> Iterator[Mapping[str, Json]]
             yield {**small, "components": {kind: {name: entry}}}
 
 
-def read_operations(document: OpenApiDocument, server: str, headers: Iterable[str] = ()) -> Iterator[OpenApiOperation]:
+def read_operations(
+    document: OpenApiDocument, server: str, headers: Iterable[str] = (), reads: Iterable[str] = ()
+) -> Iterator[OpenApiOperation]:
     """Yields every operation; of two with the same name the first wins. ``headers`` are set by us: no parameter may set them.
+
+    ``reads`` are patterns of operations that only read, whatever their method is.
 
     Raises:
         ConfigError: there are too many, or their definitions are too large.
@@ -149,19 +161,19 @@ def read_operations(document: OpenApiDocument, server: str, headers: Iterable[st
     configured = {name.lower() for name in headers}
     reserved = find_reserved_headers(document.content, configured)
     document = replace(document, reserved=reserved, sends_cookies="cookie" in configured)
-    for path, item in as_mapping(document.content.get("paths")).items():
-        for method in _METHODS:
-            if method in item:
-                operation = _read_operation(document, server, _OperationPlace(path=path, method=method, item=item))
-                size += _measure_operation(operation)
-                if len(taken) >= _MOST_OPERATIONS or size > _MOST_BYTES:
-                    raise ConfigError(
-                        f"the OpenAPI document has more than {_MOST_OPERATIONS:,} operations,"
-                        f" or their definitions take more than {_MOST_BYTES:,} bytes; use a document with fewer of them"
-                    )
-                if operation.tool.name not in taken:
-                    taken.add(operation.tool.name)
-                    yield operation
+    marked = ToolFilter(include=tuple(reads))
+    for place in list_places(as_mapping(document.content.get("paths"))):
+        is_marked = bool(marked.include) and (marked.admits(place.name) or marked.admits(place.id))
+        operation = _read_operation(document, server, place, is_marked_read=is_marked)
+        size += _measure_operation(operation)
+        if len(taken) >= _MOST_OPERATIONS or size > _MOST_BYTES:
+            raise ConfigError(
+                f"the OpenAPI document has more than {_MOST_OPERATIONS:,} operations,"
+                f" or their definitions take more than {_MOST_BYTES:,} bytes; use a document with fewer of them"
+            )
+        if operation.tool.name not in taken:
+            taken.add(operation.tool.name)
+            yield operation
 
 
 def _measure_operation(operation: OpenApiOperation) -> int:
@@ -170,19 +182,7 @@ def _measure_operation(operation: OpenApiOperation) -> int:
     return len(msgspec.json.encode([operation.tool.input_schema, operation.tool.output_schema], enc_hook=str))
 
 
-class _OperationPlace(Struct, frozen=True, kw_only=True):
-    """Where an operation is in the document: its path, its method, and the path's item."""
-
-    path: str
-    method: str
-    item: Mapping[str, Json]
-
-    @property
-    def spec(self) -> Mapping[str, Json]:
-        return self.item[self.method]
-
-
-def _read_operation(document: OpenApiDocument, server: str, place: _OperationPlace) -> OpenApiOperation:
+def _read_operation(document: OpenApiDocument, server: str, place: OperationPlace, *, is_marked_read: bool) -> OpenApiOperation:
     properties: dict[str, Json] = {}
     required: list[str] = []
     places: dict[str, ParameterPlace] = {}
@@ -191,22 +191,23 @@ def _read_operation(document: OpenApiDocument, server: str, place: _OperationPla
         properties[name] = _read_parameter_schema(parameter)
         places[name] = parameter["in"]
         required += [name] if parameter.get("required") else []
-    _add_body(document, place, properties, required, places)
+    needs_body = _add_body(document, place, properties, required, places)
     schema: dict[str, Json] = {"type": "object", "properties": properties, "additionalProperties": False}
     schema |= {"required": required} if required else {}
+    is_read = is_marked_read or place.method in _READ_ONLY_METHODS or place.spec.get(READ_MARK) is True
     tool = Tool(
         server=server,
-        name=_make_tool_name(place),
+        name=place.name,
         title=place.spec.get("summary"),
         description=str(place.spec.get("description") or place.spec.get("summary") or ""),
         input_schema=_add_definitions(document, schema),
         output_schema=_read_output_schema(document, place.spec),
-        annotations={"readOnlyHint": place.method in _READ_ONLY_METHODS, "destructiveHint": place.method == "delete"},
+        annotations={"readOnlyHint": is_read, "destructiveHint": place.method == "delete" and not is_read},
     )
-    return OpenApiOperation(tool=tool, method=place.method, path=place.path, places=places)
+    return OpenApiOperation(tool=tool, method=place.method, path=place.path, id=place.id, places=places, needs_body=needs_body)
 
 
-def _read_parameters(document: OpenApiDocument, place: _OperationPlace) -> Iterator[Mapping[str, Json]]:
+def _read_parameters(document: OpenApiDocument, place: OperationPlace) -> Iterator[Mapping[str, Json]]:
     found: dict[tuple[str, str], Mapping[str, Json]] = {}
     for given in [*(place.item.get("parameters") or ()), *(place.spec.get("parameters") or ())]:
         parameter = _follow_reference(document, given)
@@ -224,27 +225,29 @@ def _read_parameter_schema(parameter: Mapping[str, Json]) -> dict[str, Json]:
 
 def _add_body(
     document: OpenApiDocument,
-    place: _OperationPlace,
+    place: OperationPlace,
     properties: dict[str, Json],
     required: list[str],
     places: dict[str, ParameterPlace],
-) -> None:
+) -> bool:
+    """Adds the fields of the body; returns whether the body is an object that the operation requires."""
     body = _follow_reference(document, as_mapping(place.spec.get("requestBody")))
     content = as_mapping(as_mapping(body.get("content")).get("application/json"))
     if not content:
-        return
+        return False
     schema = _follow_reference(document, as_mapping(content.get("schema")))
     fields = as_mapping(schema.get("properties"))
     if schema.get("type") == "object" and fields and not set(fields) & set(properties):
         properties.update(fields)
         places.update(dict.fromkeys(fields, cast("ParameterPlace", "body")))
         required += [name for name in schema.get("required") or () if body.get("required")]
-        return
+        return bool(body.get("required"))
     # A body that is not a plain object, or whose fields have the names of parameters, is passed as one argument.
     name = "body" if "body" not in properties else "request_body"
     properties[name] = as_mapping(content.get("schema"))
     places[name] = "whole_body"
     required += [name] if body.get("required") else []
+    return False
 
 
 def _read_output_schema(document: OpenApiDocument, spec: Mapping[str, Json]) -> dict[str, Json] | None:
@@ -319,11 +322,6 @@ def _convert_to_3_1(value: Json) -> Json:
         elif table.get(exclusive) is False:
             table.pop(exclusive)
     return table
-
-
-def _make_tool_name(place: _OperationPlace) -> str:
-    given = place.spec.get("operationId") or f"{place.method}{place.path}"
-    return re.sub(r"[^A-Za-z0-9_.-]+", "_", str(given)).strip("_")[:_LONGEST_NAME] or place.method
 
 
 def _fill_path(path: str, values: Mapping[str, Json]) -> str:

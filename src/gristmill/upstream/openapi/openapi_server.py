@@ -149,8 +149,8 @@ class OpenApiServer:
         only = ToolFilter(include=self._config.include, exclude=self._config.exclude)
         base = self._config.base_url
         base = check_base_url(base) if base else document.find_base_url(self._config.openapi)
-        found = {operation.tool.name: operation for operation in read_operations(document, self._name, self._config.headers)}
-        return base, {name: operation for name, operation in found.items() if only.admits(name)}
+        found = read_operations(document, self._name, self._config.headers, self._config.reads)
+        return base, {each.tool.name: each for each in found if _is_offered(only, each)}
 
     async def _load_text(self, place: str) -> str:
         if not place.startswith(("http://", "https://")):
@@ -171,6 +171,14 @@ class OpenApiServer:
         headers = {key: self._secrets.resolve(value) for key, value in given.items()}
         seconds = self._config.call_seconds
         return HttpAddress(url=url, headers=headers, cap=cap, call_seconds=seconds, speaks_mcp=False)
+
+
+def _is_offered(only: ToolFilter, operation: OpenApiOperation) -> bool:
+    """Returns whether the operation is offered. Patterns may mean its short name or the document's id."""
+    names = (operation.tool.name, operation.id)
+    if not all(ToolFilter(exclude=only.exclude).admits(name) for name in names):
+        return False
+    return any(only.admits(name) for name in names)
 
 
 def _convert_response(response: httpx2.Response, limits: JsonLimits) -> Json:

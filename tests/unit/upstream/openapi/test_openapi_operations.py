@@ -126,6 +126,14 @@ def test_a_body_is_spread_or_whole() -> None:
     assert operations["put_pets"].build_request({"body": [1, 2]}, "https://h")["json"] == [1, 2]
 
 
+def test_a_body_that_is_required_is_sent_although_all_its_fields_are_optional() -> None:
+    schema = {"type": "object", "properties": {"area": {"type": "string"}}}
+    body: dict[str, Any] = {"content": {"application/json": {"schema": schema}}}
+    assert _one("/x", requestBody={**body, "required": True}).build_request({}, "https://h")["json"] == {}
+    assert "json" not in _one("/x", requestBody=body).build_request({}, "https://h")
+    assert "json" not in _one("/x").build_request({}, "https://h")
+
+
 @pytest.mark.parametrize("arguments", [{}, {"id": "1", "nope": 1}, {"id": ".."}, {"id": "1", "X-Trace": "a\r\nHost: evil"}])
 def test_arguments_that_would_leave_their_place_are_refused(arguments: dict[str, Any]) -> None:
     with pytest.raises(ToolFailed):
