@@ -257,3 +257,26 @@ except Exception as error:
 answer"""
     )
     assert (outcome.status, outcome.result) == ("ok", "abandoned"), outcome
+
+
+async def test_a_signal_handler_that_calls_a_tool_while_the_program_waits_for_one_is_told_so_at_once(runtime: Runtime) -> None:
+    outcome = await runtime.execute(
+        HEAD
+        + """
+import signal
+def ring(*_):
+    try:
+        t.quick()
+    except RuntimeError as error:
+        raise TimeoutError(str(error)) from None
+signal.signal(signal.SIGALRM, ring)
+signal.setitimer(signal.ITIMER_REAL, 0.1)
+try:
+    t.slow()
+except TimeoutError as error:
+    answer = str(error)
+answer, t.quick()"""
+    )
+    assert outcome.status == "ok", outcome
+    assert outcome.result[0].startswith("a signal handler cannot wait for a tool")
+    assert outcome.result[1] == "fallback"

@@ -83,10 +83,11 @@ class Channel:
         self._pending = {}  # call id -> PendingCall
         self.home = None  # the workspace, where files of results are written
         self._orders = []  # frames from the host that answer no call
+        self._fds = []  # descriptors that came with them
         # Both can be taken twice by one thread: a signal handler of the program may call a tool at any moment.
-        self._answered = threading.Condition(threading.RLock())  # guards _pending, _reading and PendingCall._done
+        self._answered = threading.Condition(threading.RLock())  # guards _pending, _reader and PendingCall._done
         self._send_lock = threading.RLock()  # keeps frames of several threads from being mixed; guards nonce
-        self._reading = False
+        self._reader = None  # the thread that reads for all others
         self._waiting = 0  # threads that wait for the one that reads
         self._watched = {}  # event loops whose selector watches our socket
         self.unused_errors = []
@@ -136,21 +137,18 @@ class Channel:
         while self._pending:  # calls of threads: the host answers them all
             self.wait(next(iter(self._pending.values())))
         with self._send_lock:
+            self.nonce = None  # before the frame: the host's next order must find no event loop of a thread that reads answers
             self.sock.sendall(make_frame(text))
-            self.nonce = None
 
     def next_order(self):
-        """Waits for the host's next order; returns it and the descriptors that came with it."""
-        while not self._orders:
-            with self._answered:
-                self._reading = True  # an event loop in a thread that was left behind must not read it
-            try:
-                data = self._receive_with_fds()
-            finally:
-                self._reading = False
-            with self._answered:
-                self._process_bytes(data)
-        return self._orders.pop(0), self._fds
+        """Waits for the host's next order; returns it and the descriptors that came with it.
+
+        A thread that an earlier program left behind may still be reading: then that thread receives the order.
+        """
+        self._read_until(lambda: self._orders)
+        with self._answered:
+            fds, self._fds = self._fds, []
+            return self._orders.pop(0), fds
 
     @contextlib.contextmanager
     def answer_calls_locally(self):
@@ -162,8 +160,12 @@ class Channel:
         finally:
             self.sock, self.nonce, self._takes_calls = sock, None, False
 
-    def _receive_with_fds(self):
-        data, self._fds, _, _ = socket.recv_fds(self.sock, 1 << 16, 2)
+    def _receive(self):
+        """Receives some bytes; descriptors that came with them are kept for ``next_order``."""
+        if self.nonce is not None and threading.current_thread() is threading.main_thread():
+            return self.sock.recv(1 << 16)  # an order, which may have descriptors, comes only after this thread's program
+        data, fds, _, _ = socket.recv_fds(self.sock, 1 << 16, 2)
+        self._fds.extend(fds)
         return data
 
     def _process_bytes(self, data):
@@ -258,30 +260,45 @@ class Channel:
                 self.send("abandon", nonce, pending._number)
 
     def wait(self, pending):
-        """Waits until ``pending`` is answered. The first thread that waits reads for all others."""
-        answered = self._answered
+        """Waits until ``pending`` is answered."""
+        self._read_until(lambda: pending._done)
+
+    def _read_until(self, is_done):
+        """Reads frames until ``is_done`` says so. The first thread that waits reads for all others."""
+        answered, me = self._answered, threading.get_ident()
         while True:
             data, reading = None, False
             try:
                 with answered:
-                    while self._reading and not pending._done:
+                    while self._reader is not None and not is_done():
+                        if self._reader == me:
+                            raise RuntimeError(
+                                "a signal handler cannot wait for a tool while the program it interrupted waits for one: "
+                                "note in the handler what is to be done, and call the tool afterwards"
+                            )
                         self._waiting += 1
                         try:
                             answered.wait()
                         finally:
                             self._waiting -= 1
-                    if pending._done:
+                    if is_done():
                         return
-                    self._reading = reading = True
-                data = self.sock.recv(1 << 16)
+                    self._reader, reading = me, True
+                data = self._receive()
             finally:
                 if reading:
                     with answered:
-                        self._reading = False
-                        if data is not None:
-                            self._process_bytes(data)
-                        if self._waiting:
-                            answered.notify_all()
+                        self._take_bytes(data)
+
+    def _take_bytes(self, data):
+        """Processes what the reading thread has received (None: it was interrupted), and lets other threads read."""
+        try:
+            if data is not None:
+                self._process_bytes(data)
+        finally:
+            self._reader = None  # not earlier: a signal handler of the program could otherwise read what comes next
+            if self._waiting:
+                self._answered.notify_all()
 
     def watch(self, loop):
         """Lets ``loop`` read answers for its own waiters while it runs."""
@@ -296,14 +313,14 @@ class Channel:
 
     def _readable(self):
         with self._answered:
-            if self._reading or self.nonce is None:
+            if self._reader is not None or self.nonce is None:
                 return  # a thread is reading and will wake us, or an order comes, which the main thread reads
+            self._reader, data = threading.get_ident(), None
             try:
-                data = self.sock.recv(1 << 16, socket.MSG_DONTWAIT)
-            except BlockingIOError:
-                return
-            self._process_bytes(data)
-            self._answered.notify_all()
+                with contextlib.suppress(BlockingIOError):
+                    data = self.sock.recv(1 << 16, socket.MSG_DONTWAIT)
+            finally:
+                self._take_bytes(data)
 
     def settle_all(self):
         """Waits for every call that was sent, since none may be cut off because its answer was not used. Returns the failed calls

@@ -36,10 +36,10 @@ PAST_NONCES, MOST_LATE_FRAMES = 8, 100
 """Frames of so many earlier executions are ignored, up to this number each time: a thread that was left behind may send some."""
 GRACE_SECONDS = 0.15
 """How long a program may take to stop by itself before it is killed."""
-BEGIN_SECONDS = 1.0
+BEGIN_SECONDS = 5.0
+"""How long a kept session may take to begin with a program, at most half of what the program may take."""
 DISK_LIMITS = frozenset({"workspace_mb", "workspace_files"})
 TIME_LIMITS = frozenset({"seconds", "cpu_seconds"})
-"""How long a kept session may take to begin with a program, at most half of what the program may take."""
 
 
 class Jail:
