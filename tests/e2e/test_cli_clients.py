@@ -107,6 +107,10 @@ def test_a_client_gets_gristmill_and_loses_it_again(desk: Desk) -> None:
     shown = desk.run("install", "cursor", "--dry-run")
     assert "+" in shown.stdout
     assert (file.read_bytes(), shown.returncode) == (before, 0)
+    silent = desk.run("install", "cursor", "--replace", "--dry-run")
+    assert ("s3cr3t" in silent.stdout, "modern did not answer" in silent.stderr) == (False, True)
+    desk.env["MODERN_TOKEN"] = "x"
+    assert "s3cr3t" not in desk.run("install", "cursor", "--replace", "--dry-run").stdout
     done = desk.json("install", "cursor", "--replace")
     assert (done["changed"], done["written"], done["replaced"], Path(done["backup"]).read_bytes()) == (
         True, True, ["modern"], before,
@@ -119,6 +123,10 @@ def test_a_client_gets_gristmill_and_loses_it_again(desk: Desk) -> None:
     assert desk.run("uninstall", "cursor").returncode == 0
     assert (file.read_bytes(), [each.name for each in file.parent.iterdir()]) == (before, ["mcp.json"])
     assert "nothing to do" in desk.run("uninstall", "cursor").stderr
+    desk.json("install", "cursor", "--replace")
+    file.write_text(json.dumps({"mcpServers": json.loads(file.read_text())["mcpServers"], "runs": 2}))
+    assert desk.json("uninstall", "cursor")["restored"] == ["modern"]
+    assert json.loads(file.read_text()) == {**json.loads(before), "runs": 2}
 
 
 def test_what_is_installed_is_what_a_client_can_start(desk: Desk) -> None:

@@ -1,7 +1,8 @@
 """Puts Gristmill's entry into a client's file and removes it again: works the change out as bytes first, and only then writes.
 
 A backup lies beside the file; its name contains a hash of the file as Gristmill left it, so a later removal knows whether the
-file was changed since. If it was not, the backup is restored byte for byte; otherwise only the entry is removed.
+file was changed since. If it was not, the backup is restored byte for byte; otherwise the entry is removed, and the entries that
+an installation took out are put back.
 """
 
 import difflib
@@ -20,8 +21,11 @@ from gristmill.config.sections.servers_section import ServerConfig
 from gristmill.errors import ConfigError
 from gristmill.mcp_configs import edit_json, edit_toml, edit_yaml
 from gristmill.mcp_configs.client_places import McpClient
+from gristmill.mcp_configs.hide_secrets import find_document_secrets, hide_secrets
 from gristmill.mcp_configs.our_entry import ENTRY_NAME, starts_gristmill
 from gristmill.mcp_configs.read_servers import read_client_config
+from gristmill.mcp_configs.replaced_entries import encode_record, name_record, read_record
+from gristmill.mcp_configs.same_server import identify_server
 from gristmill.mcp_configs.scan_json import UnreadableError
 
 _EDITORS: dict[str, ModuleType] = {".toml": edit_toml, ".yaml": edit_yaml, ".yml": edit_yaml}
@@ -40,13 +44,18 @@ class FileChange(Struct, frozen=True, kw_only=True):
     """The content for the backup."""
     replaced: tuple[str, ...] = ()
     """Servers that were removed because they are served through Gristmill."""
+    restored: tuple[str, ...] = ()
+    """Servers that an installation had removed, and that a removal puts back."""
+    record: Mapping[str, Any] | None = None
+    """All entries that installations have taken out, to be kept beside the file; None leaves the record as it is."""
 
     @property
     def diff(self) -> str:
-        """The change as a unified diff; empty if there is none."""
+        """The change as a unified diff without secrets; empty if there is none."""
         old, new = (_decode_text(content or b"").splitlines(keepends=True) for content in (self.before, self.after))
         lines = difflib.unified_diff(old, new, str(self.path), str(self.path))
-        return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+        text = "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+        return hide_secrets(text, _find_secrets(self.path, self.before) | _find_secrets(self.path, self.after))
 
 
 def plan_install(
@@ -65,27 +74,39 @@ def plan_install(
     replaced = _find_served_entries(client, path, text, served or {})
     if not is_there or _run_editor(path, text, lambda edit, text: edit.get_value(text, (client.key, ENTRY_NAME))) != entry:
         text = _run_editor(path, text, lambda edit, text: edit.put_value(text, (client.key, ENTRY_NAME), dict(entry)))
+    taken: dict[str, Any] = {}
     for name in replaced:
+        taken[name] = _run_editor(path, text, lambda edit, text, name=name: edit.get_value(text, (client.key, name)))
         text = _run_editor(path, text, lambda edit, text, name=name: edit.remove_value(text, (client.key, name)))
     after = _encode_text(text, before)
-    backup = None if original is None else _name_backup(path, after)
-    return FileChange(path=path, before=before, after=after, backup=backup, original=original, replaced=replaced)
+    return FileChange(
+        path=path,
+        before=before,
+        after=after,
+        backup=None if original is None else _name_backup(path, after),
+        original=original,
+        replaced=replaced,
+        record=read_record(path) | taken if taken else None,
+    )
 
 
 def plan_removal(client: McpClient, path: Path) -> FileChange:
-    """Works out the change that removes Gristmill's entry from ``path``.
+    """Works out the change that removes Gristmill's entry from ``path``, and puts back what installations took out.
 
     Raises:
         ConfigError: the file cannot be read or edited.
     """
-    before = read_bytes(path)
-    if before is None or not _has_entry(client, path, before):
+    before, record = read_bytes(path), read_record(path)
+    has_entry = before is not None and _has_entry(client, path, before)
+    if before is None or not (has_entry or record):
         return FileChange(path=path, before=before, after=before)
     backup = _name_backup(path, before)
     original = read_bytes(backup)
     if original is not None:
-        return FileChange(path=path, before=before, after=original, backup=backup)
+        return FileChange(path=path, before=before, after=original, backup=backup, restored=tuple(record))
     text = _decode_text(before)
+    if record:
+        return _plan_merge(client, path, before, record)
     entry = _run_editor(path, text, lambda edit, text: edit.get_value(text, (client.key, ENTRY_NAME)))
     made_by_us = _run_editor(path, "", lambda edit, text: edit.put_value(text, (client.key, ENTRY_NAME), entry))
     if made_by_us == text:
@@ -94,8 +115,20 @@ def plan_removal(client: McpClient, path: Path) -> FileChange:
     return FileChange(path=path, before=before, after=_encode_text(after, before))
 
 
+def _plan_merge(client: McpClient, path: Path, before: bytes, record: Mapping[str, Any]) -> FileChange:
+    """Works out the removal from a file that was rewritten since: an entry that is there again stays as it is."""
+    text = _run_editor(path, _decode_text(before), lambda edit, text: edit.remove_value(text, (client.key, ENTRY_NAME)))
+    restored: list[str] = []
+    for name, entry in record.items():
+        place = (client.key, name)
+        if _run_editor(path, text, lambda edit, text, place=place: edit.get_value(text, place)) is None:
+            text = _run_editor(path, text, lambda edit, text, place=place, entry=entry: edit.put_value(text, place, entry))
+            restored.append(name)
+    return FileChange(path=path, before=before, after=_encode_text(text, before), restored=tuple(restored))
+
+
 def apply_install(change: FileChange) -> None:
-    """Carries out a planned installation: writes the backup first, then the file.
+    """Carries out a planned installation: writes the backup and the record first, then the file.
 
     Raises:
         ConfigError: the files cannot be written.
@@ -106,6 +139,8 @@ def apply_install(change: FileChange) -> None:
     earlier = _name_backup(change.path, change.before) if change.before is not None else None
     if change.backup is not None and change.original is not None:
         write_file_atomically(change.backup, change.original)
+    if change.record is not None:
+        write_file_atomically(name_record(change.path), encode_record(change.record))
     write_file_atomically(change.path, change.after)
     if earlier is not None and earlier != change.backup:
         earlier.unlink(missing_ok=True)  # the backup for an older entry of Gristmill, which was replaced
@@ -117,12 +152,12 @@ def apply_removal(change: FileChange) -> None:
     Raises:
         ConfigError: the file cannot be written.
     """
-    if change.before == change.after:
-        return
-    if change.after is None:
-        change.path.unlink(missing_ok=True)
-    else:
-        write_file_atomically(change.path, change.after)
+    if change.before != change.after:
+        if change.after is None:
+            change.path.unlink(missing_ok=True)
+        else:
+            write_file_atomically(change.path, change.after)
+    name_record(change.path).unlink(missing_ok=True)
     if change.backup is not None:
         change.backup.unlink(missing_ok=True)
 
@@ -145,12 +180,12 @@ def _has_entry(client: McpClient, path: Path, content: bytes) -> bool:
 
 def _find_served_entries(client: McpClient, path: Path, text: str, served: Mapping[str, ServerConfig]) -> tuple[str, ...]:
     """Returns the client's entries that start or reach the same servers as ``served``."""
-    known = {_identify_server(server) for server in served.values()}
+    known = {identify_server(server) for server in served.values()}
     entries = _run_editor(path, text, lambda edit, text: edit.get_value(text, (client.key,))) if known else None
     found: list[str] = []
     for name, value in cast("dict[str, Any]", entries).items() if isinstance(entries, dict) else ():
         servers = read_client_config(_wrap_entry(value), may_be_empty=True).servers.values()
-        if not starts_gristmill(value) and any(_identify_server(server) in known for server in servers):
+        if not starts_gristmill(value) and any(identify_server(server) in known for server in servers):
             found.append(name)
     return tuple(found)
 
@@ -159,9 +194,10 @@ def _wrap_entry(value: Any) -> str:
     return json.dumps({"mcpServers": {"one": value}}, default=str)
 
 
-def _identify_server(server: ServerConfig) -> tuple[str | None, tuple[str, ...], str | None]:
-    """Returns what is started or reached; another place for its secrets does not make it another server."""
-    return server.command, tuple("" if "${" in word else word for word in server.args), server.url
+def _find_secrets(path: Path, content: bytes | None) -> frozenset[str]:
+    if not content:
+        return frozenset()
+    return find_document_secrets(_run_editor(path, _decode_text(content), lambda edit, text: edit.get_value(text, ())))
 
 
 def _run_editor(path: Path, text: str, edit: Callable[[Any, str], Any]) -> Any:

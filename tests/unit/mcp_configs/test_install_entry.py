@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tomlkit
 import yaml
 
 from gristmill.config.atomic_write import resolve_file, write_file_atomically
@@ -15,6 +16,7 @@ from gristmill.errors import ConfigError
 from gristmill.mcp_configs.client_places import Machine, McpClient, list_clients
 from gristmill.mcp_configs.install_entry import apply_install, apply_removal, find_backups, plan_install, plan_removal
 from gristmill.mcp_configs.our_entry import StartCommand, build_command, build_entry, is_temporary
+from gristmill.mcp_configs.replaced_entries import name_record
 
 OURS = StartCommand(program="/opt/bin/gristmill", args=("serve", "--config", "/home/ann/gristmill.toml"))
 PLAIN = {"command": OURS.program, "args": list(OURS.args)}
@@ -188,3 +190,93 @@ def test_commands_of_the_user_are_absolute_and_those_of_a_project_travel(tmp_pat
 def test_a_program_that_uvx_may_throw_away_is_not_written_down() -> None:
     assert is_temporary(Path("/home/ann/.cache/uv/archive-v0/abc/bin/gristmill"))
     assert not is_temporary(Path("/home/ann/.local/share/uv/tools/gristmill/bin/gristmill"))
+
+
+def rewrite(client: McpClient) -> None:
+    """Writes the file again as its client does: other spacing, no comments, and a setting of its own."""
+    text = client.user.read_text()
+    if client.user.suffix == ".toml":
+        client.user.write_text(tomlkit.dumps({**tomllib.loads(text), "runs": 2}))
+    elif client.user.suffix == ".yaml":
+        client.user.write_text(yaml.safe_dump({**yaml.safe_load(text), "runs": 2}))
+    else:
+        client.user.write_text(json.dumps({**json.loads(text.replace(" // mine", "")), "runs": 2}))
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_servers_that_we_replaced_come_back_after_the_client_has_rewritten_its_file(name: str, tmp_path: Path) -> None:
+    client = client_of(name, tmp_path)
+    existing(client)
+    before = read(client, client.user)
+    put(client, client.user, served={"clock": ServerConfig(command="uvx", args=("mcp-server-time",))})
+    assert list(read(client, client.user)) == ["gristmill"]
+    rewrite(client)
+    removal = plan_removal(client, client.user)
+    apply_removal(removal)
+    assert (read(client, client.user), removal.restored) == (before, ("time",))
+    assert "runs" in client.user.read_text()
+    assert not name_record(client.user).exists()
+    assert plan_removal(client, client.user).restored == ()
+
+
+def test_two_installations_and_a_rewrite_between_them_lose_no_server(tmp_path: Path) -> None:
+    client = client_of("cursor", tmp_path)
+    servers = {"time": {"command": "uvx", "args": ["mcp-server-time"]}, "files": {"command": "npx", "args": ["-y", "files", "/"]}}
+    client.user.parent.mkdir(parents=True)
+    client.user.write_text(json.dumps({"mcpServers": servers}))
+    put(client, client.user, served={"time": ServerConfig(command="uvx", args=("mcp-server-time",))})
+    rewrite(client)
+    put(client, client.user, served={"files": ServerConfig(command="/usr/bin/npx", args=("files@latest", "/"))})
+    assert list(read(client, client.user)) == ["gristmill"]
+    rewrite(client)
+    apply_removal(plan_removal(client, client.user))
+    assert read(client, client.user) == servers
+
+
+def test_servers_come_back_though_the_client_threw_our_entry_away(tmp_path: Path) -> None:
+    client = client_of("claude-code", tmp_path)
+    existing(client)
+    put(client, client.user, served={"clock": ServerConfig(command="uvx", args=("mcp-server-time",))})
+    client.user.write_text('{"mcpServers": {}}')
+    apply_removal(plan_removal(client, client.user))
+    assert list(read(client, client.user)) == ["time"]
+
+
+def test_an_entry_that_is_there_again_is_left_as_it_is(tmp_path: Path) -> None:
+    client = client_of("cursor", tmp_path)
+    existing(client)
+    put(client, client.user, served={"clock": ServerConfig(command="uvx", args=("mcp-server-time",))})
+    mine = {"command": "my-time"}
+    client.user.write_text(json.dumps({"mcpServers": {"time": mine, "gristmill": PLAIN}}))
+    apply_removal(plan_removal(client, client.user))
+    assert read(client, client.user) == {"time": mine}
+
+
+def test_a_damaged_record_is_reported_and_nothing_is_changed(tmp_path: Path) -> None:
+    client = client_of("cursor", tmp_path)
+    existing(client)
+    put(client, client.user, served={"clock": ServerConfig(command="uvx", args=("mcp-server-time",))})
+    name_record(client.user).write_text("{")
+    with pytest.raises(ConfigError, match="damaged"):
+        plan_removal(client, client.user)
+
+
+def test_what_is_shown_holds_no_secret(tmp_path: Path) -> None:
+    client = client_of("cursor", tmp_path)
+    client.user.parent.mkdir(parents=True)
+    entries = {
+        "crm": {"url": "https://crm.example/mcp?token=in-the-address-1", "headers": {"Authorization": "Bearer in-a-header-22"}},
+        "tool": {"command": "tool", "args": ["--api-key", "in-an-argument", "x"], "env": {"DB_PASSWORD": 'in-the"environment'}},
+    }
+    client.user.write_text(json.dumps({"mcpServers": entries}, indent=2))
+    diff = plan_install(client, client.user, build_entry(client, OURS), served={"t": ServerConfig(command="tool")}).diff
+    whole = plan_install(
+        client,
+        client.user,
+        build_entry(client, OURS),
+        served={"t": ServerConfig(command="tool", args=("--api-key", "${env:K}", "x"))},
+    )
+    assert whole.replaced == ("tool",)
+    for secret in ("in-the-address-1", "in-a-header-22", "in-an-argument", "environment", "in-the"):
+        assert secret not in diff + whole.diff
+    assert "<hidden>" in whole.diff

@@ -4,19 +4,22 @@ import difflib
 import shutil
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from gristmill.config.atomic_write import resolve_file
+from gristmill.config.sections.servers_section import ServerConfig
 from gristmill.config.sources import DEFAULT_FILE
-from gristmill.config.tree import load_config
+from gristmill.config.tree import Config, load_config
 from gristmill.errors import ConfigError, NotFound
 from gristmill.mcp_configs import install_entry as work
 from gristmill.mcp_configs import our_entry as entries
 from gristmill.mcp_configs.client_places import Machine, McpClient, list_clients
 from gristmill.mcp_configs.install_entry import FileChange, find_backups
 from gristmill.mcp_configs.our_entry import is_temporary
+from gristmill.runtime.tools.discovery import Discovery, ServerRow
+from gristmill.serve.cli.ask_discovery import ask_discovery_with
 from gristmill.serve.cli.terminal.safe_output import neutralize_text, print_json, stderr, stdout, style_parts
 from gristmill.serve.cli.verb_options import ConfigFile
 
@@ -34,8 +37,12 @@ def install(
     client: ClientArgument,
     project: Project = False,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Remove the client's own entries for servers that Gristmill now serves.")
+        bool,
+        typer.Option(
+            "--replace", help="Remove the client's own entries for servers that answer through Gristmill (starts them)."
+        ),
     ] = False,
+    wait: Annotated[float, typer.Option(help="Seconds to wait for the servers, with --replace.", min=0)] = 30.0,
     uvx: Annotated[
         bool, typer.Option("--uvx", help="Let the client start `uvx gristmill` instead of this installed program.")
     ] = False,
@@ -49,18 +56,25 @@ def install(
     """
     machine, chosen, file = _find_client_file(client, project=project)
     scope = "project" if project else "user"
-    settings = _load_own_config(config, needed=replace)
+    settings = _load_own_config(config)
+    served, silent = _ask_servers(settings[1], wait) if replace and settings[1] is not None else ({}, {})
     started = entries.build_command(
         executable=None if uvx else _find_executable(machine), config=settings[0], client=chosen, scope=scope
     )  # fmt: skip
-    change = work.plan_install(chosen, file, entries.build_entry(chosen, started), served=settings[1] if replace else None)
+    change = work.plan_install(chosen, file, entries.build_entry(chosen, started), served=served)
     if not dry_run:
         work.apply_install(change)
     _print_change(change, chosen, json=json, written=not dry_run, verb="install")
+    for name, error in silent.items() if not json else ():
+        stderr().print(
+            neutralize_text(f"  {name} did not answer, so {chosen.title} keeps its own entry for it: {error}"), style="yellow"
+        )
 
 
 def uninstall(client: ClientArgument, project: Project = False, dry_run: DryRun = False, json: Json = False) -> None:
-    """Remove Gristmill from a client's configuration. Restores the old file if nothing else changed, else removes our entry only.
+    """Remove Gristmill from a client's configuration. Restores the old file if nothing else changed.
+
+    Otherwise it removes our entry and puts back the entries that `install --replace` had removed.
 
     Example: `gristmill uninstall claude-code`
     """
@@ -83,18 +97,32 @@ def _find_client_file(name: str, *, project: bool) -> tuple[Machine, McpClient, 
     return machine, known[name], resolve_file(file, within=machine.cwd if project else None)
 
 
-def _load_own_config(config: Path | None, *, needed: bool) -> tuple[Path | None, Any]:
-    """Returns the absolute path of our own configuration file and, if ``needed``, the servers in it."""
+def _load_own_config(config: Path | None) -> tuple[Path | None, Config | None]:
+    """Returns the absolute path of our own configuration file and its content; None twice if there is none."""
     file = config or (Path(DEFAULT_FILE) if Path(DEFAULT_FILE).exists() else None)
     if file is None:
         stderr().print(
             "there is no gristmill.toml here: code will run without tools. Run `gristmill init`, then install again.",
             style="yellow",
         )
-        return None, {}
+        return None, None
     # Check the file now: with a broken one the client could not start us, and the user would not see why.
-    servers = load_config(file).servers
-    return file.absolute(), servers if needed else {}
+    return file.absolute(), load_config(file)
+
+
+def _ask_servers(settings: Config, wait: float) -> tuple[dict[str, ServerConfig], dict[str, str]]:
+    """Returns the servers that list their tools now, and why each other one does not."""
+
+    async def look(discovery: Discovery) -> tuple[ServerRow, ...]:
+        return tuple(await discovery.servers())
+
+    if not settings.servers:
+        return {}, {}
+    with stderr().status(f"asking {len(settings.servers)} servers"):
+        rows = ask_discovery_with(settings, look, wait=wait, again=True)
+    ready = {row.name for row in rows if row.state == "ready"}
+    silent = {row.name: row.error or f"not ready within {wait:g} s" for row in rows if row.name not in ready}
+    return {name: server for name, server in settings.servers.items() if name in ready}, silent
 
 
 def _find_executable(machine: Machine) -> Path | None:
@@ -114,7 +142,8 @@ def _print_change(change: FileChange, client: McpClient, *, json: bool, written:
         kept = change.backup if changed and verb == "install" else None
         print_json({
             "client": client.name, "file": change.path, "changed": changed, "written": written and changed,
-            "backup": kept, "replaced": list(change.replaced), "diff": change.diff,
+            "backup": kept, "replaced": list(change.replaced), "restored": list(change.restored),
+            "diff": change.diff,
         })  # fmt: skip
         return
     if not changed:
@@ -130,8 +159,10 @@ def _print_change(change: FileChange, client: McpClient, *, json: bool, written:
         stderr().print(f"  this file is new: is {client.title} installed on this machine?", style="yellow")
     for name in change.replaced:
         stderr().print(f"  {neutralize_text(name)} is now served through Gristmill")
+    for name in change.restored:
+        stderr().print(f"  {neutralize_text(name)} is {client.title}'s own server again")
     if verb == "install" and change.backup:
         stderr().print(f"  backup: {change.backup}")
     elif verb == "uninstall" and change.backup is None and change.after is not None and (left := find_backups(change.path)):
-        stderr().print(f"  the file has changed since: only our entry was removed; backups: {', '.join(map(str, left))}")
+        stderr().print(f"  the file has changed since; its backups are kept: {', '.join(map(str, left))}")
     stderr().print(f"  restart {client.title} to apply the change", style="dim")
