@@ -85,7 +85,7 @@ def test_a_person_picks_and_confirms(desk: Desk) -> None:
         os.chdir(desk.work)
         environ = {**os.environ, **desk.env, "NO_COLOR": "1", "TERM": "dumb"}
         os.execve(sys.executable, [sys.executable, "-m", "gristmill", "init"], environ)
-    os.write(terminal, b"9\n1\ny\n")
+    os.write(terminal, b"9\n1,2\ny\nfull\ny\ny\n")
     said = b""
     while True:
         try:
@@ -97,7 +97,43 @@ def test_a_person_picks_and_confirms(desk: Desk) -> None:
         said += part
     assert os.waitpid(pid, 0)[1] == 0
     assert b"type numbers from 1 to 2" in said
-    assert list(tomllib.loads((desk.work / "gristmill.toml").read_text())["servers"]) == ["evil"]
+    written = tomllib.loads((desk.work / "gristmill.toml").read_text())
+    assert sorted(written["servers"]) == ["evil", "modern"]
+    assert (written["sandbox"], written["mask"]) == (
+        {"packages": ["pandas", "numpy", "matplotlib", "openpyxl"]}, {"mode": "full"},
+    )  # fmt: skip
+    assert desk.json("secrets", "list") == [
+        {"reference": "${keyring:gristmill/modern.env.MODERN_TOKEN}", "used_by": "modern", "is_set": True}
+    ]
+
+
+def test_a_secret_that_init_stores_reaches_its_server_and_is_in_no_file_in_plain_text(desk: Desk) -> None:
+    done = desk.run("init", "--yes", "--keyring", "--packages", "data", "--packages", "rich", "--mask", "off", "--allow-reads")
+    assert (done.returncode, "is stored as gristmill/modern.env.MODERN_TOKEN" in done.stderr) == (0, True), done.stderr
+    written = tomllib.loads((desk.work / "gristmill.toml").read_text())
+    assert (written["sandbox"]["packages"][-2:], written["mask"]) == (["openpyxl", "rich"], {"mode": "off"})
+    assert "ok      server modern: 3 tools" in desk.run("doctor").stdout
+    kept = [file for file in desk.state.rglob("*") if file.is_file()]
+    assert [file for file in kept if b"s3cr3t-in-plain-text" in file.read_bytes()] == []
+    assert {oct(file.stat().st_mode & 0o777) for file in (desk.state / "secrets").iterdir()} == {"0o600"}
+    assert desk.run("init", "--packages", "--index-url=x", "--yes").returncode == 2
+
+
+def test_secrets_are_set_replaced_and_deleted(desk: Desk) -> None:
+    (desk.work / "gristmill.toml").write_text(
+        '[servers.modern]\ncommand = "x"\nenv = {API_KEY = "${keyring:crm/key}", WHO = "${env:NOT_SET_HERE}"}\n'
+    )
+    missing = desk.run("doctor", "--no-servers")
+    assert missing.returncode == 0
+    assert [one["is_set"] for one in desk.json("secrets", "list")] == [False, False]
+    assert "run `gristmill secrets set crm/key`" in desk.run("doctor").stdout
+    assert "${keyring:crm/key}" in desk.run("secrets", "set", "crm/key", stdin="first-value\n").stdout
+    assert desk.run("secrets", "set", "crm/key", stdin="second-value\n").returncode == 0
+    assert [one["is_set"] for one in desk.json("secrets", "list")] == [True, False]
+    assert desk.run("secrets", "delete", "crm/key").returncode == 0
+    assert desk.run("secrets", "delete", "crm/key").returncode == 2
+    assert desk.run("secrets", "set", "crm/key", stdin="").returncode == 2
+    assert desk.run("secrets", "set", "a{b", stdin="x").returncode == 2
 
 
 def test_a_client_gets_gristmill_and_loses_it_again(desk: Desk) -> None:

@@ -13,6 +13,7 @@ from gristmill.config.sections.servers_section import ServerConfig
 from gristmill.errors import ConfigError
 from gristmill.mcp_configs.client_places import Machine, McpClient, Scope, list_clients
 from gristmill.mcp_configs.read_servers import ImportedServers, MovedSecret, read_client_config
+from gristmill.mcp_configs.same_server import make_server_key
 
 
 class FoundServer(Struct, frozen=True, kw_only=True):
@@ -44,6 +45,8 @@ class ServerSurvey(Struct, frozen=True, kw_only=True):
     files: tuple[FoundFile, ...]
     servers: tuple[FoundServer, ...]
     skipped: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    """What was carried over differently, and which entries are the same server."""
 
     def pick(self, names: frozenset[str]) -> ImportedServers:
         """Returns the named servers as one import."""
@@ -52,6 +55,7 @@ class ServerSurvey(Struct, frozen=True, kw_only=True):
             servers={server.name: server.config for server in picked},
             secrets=tuple(secret for server in picked for secret in server.secrets),
             skipped=self.skipped,
+            notes=self.notes,
         )
 
 
@@ -59,6 +63,7 @@ def survey_servers(machine: Machine) -> ServerSurvey:
     """Reads the files of every client; a file that cannot be read is reported and does not hide the others."""
     files: list[FoundFile] = []
     skipped: list[str] = []
+    notes: list[str] = []
     found: dict[str, FoundServer] = {}
     for client, scope, path in _list_files(machine):
         try:
@@ -70,9 +75,16 @@ def survey_servers(machine: Machine) -> ServerSurvey:
             continue
         files.append(FoundFile(client=client.name, scope=scope, path=path, servers=len(imported.servers)))
         skipped += [f"{reason} ({client.title})" for reason in imported.skipped]
+        notes += [f"{note} ({client.title})" for note in imported.notes]
         for server in _list_servers(imported, client.name, scope):
-            _add_server(found, server)
-    return ServerSurvey(files=tuple(files), servers=tuple(found.values()), skipped=tuple(dict.fromkeys(skipped)))
+            if (note := _add_server(found, server)) is not None:
+                notes.append(f"{note} ({client.title})")
+    return ServerSurvey(
+        files=tuple(files),
+        servers=tuple(found.values()),
+        skipped=tuple(dict.fromkeys(skipped)),
+        notes=tuple(dict.fromkeys(notes)),
+    )
 
 
 def _list_files(machine: Machine) -> Iterator[tuple[McpClient, Scope, Path]]:
@@ -105,19 +117,36 @@ def _belongs_to(secret: MovedSecret, name: str, servers: Mapping[str, ServerConf
     return max((each for each in servers if secret.name.startswith(f"{each}.")), key=len) == name
 
 
-def _add_server(found: dict[str, FoundServer], new: FoundServer) -> None:
-    """Adds a server. The same server of another client is merged; a different one of the same name gets the client's name too."""
+def _add_server(found: dict[str, FoundServer], new: FoundServer) -> str | None:
+    """Adds a server, or merges it with the same one of another client; returns a sentence if that one is spelled differently.
+
+    A different server of the same name gets the client's name too. Names that differ only in their case count as the same.
+    """
+    key = make_server_key(new.config, new.secrets)
+    for known in found.values():
+        if make_server_key(known.config, known.secrets) == key:
+            found[known.name] = _merge_servers(known, new)
+            is_spelled_same = known.name == new.name and known.config == new.config
+            return (
+                None
+                if is_spelled_same
+                else f"{new.name} is the same server as {known.name} of {known.clients[0]}: it was taken once"
+            )
+    taken = {name.casefold() for name in found}
     for number in range(1, 100):
         suffix = ["", f"_{new.clients[0].replace('-', '_')}", f"_{number}"][min(number - 1, 2)]
         candidate = _rename_server(new, f"{new.name[:40]}{suffix}")
-        known = found.get(candidate.name)
-        if known is None:
+        if candidate.name.casefold() not in taken:
             found[candidate.name] = candidate
-            return
-        if (known.config, known.secrets) == (candidate.config, candidate.secrets):
-            owners = tuple(dict.fromkeys((*known.clients, *new.clients)))
-            found[candidate.name] = replace(known, clients=owners, scopes=tuple(dict.fromkeys((*known.scopes, *new.scopes))))
-            return
+            return None
+    return f"{new.name} was left out: there are too many servers of that name"
+
+
+def _merge_servers(known: FoundServer, new: FoundServer) -> FoundServer:
+    """Returns one server with the clients of both. The user's own spelling wins: a project's file may name another program."""
+    better = _rename_server(new, known.name) if "user" in new.scopes and "user" not in known.scopes else known
+    clients = tuple(dict.fromkeys((*known.clients, *new.clients)))
+    return replace(better, clients=clients, scopes=tuple(dict.fromkeys((*known.scopes, *new.scopes))))
 
 
 def _rename_server(server: FoundServer, name: str) -> FoundServer:

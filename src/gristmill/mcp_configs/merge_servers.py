@@ -14,6 +14,7 @@ from gristmill.config.atomic_write import write_file_atomically
 from gristmill.config.sections.servers_section import ServerConfig
 from gristmill.config.tree import load_config
 from gristmill.errors import ConfigError
+from gristmill.mcp_configs.add_settings import add_settings
 from gristmill.mcp_configs.read_servers import ImportedServers, MovedSecret, read_client_config
 
 REFERENCE_TEXT = re.compile(r"\$\{env:([A-Za-z_]\w*)")
@@ -26,10 +27,19 @@ class UncopiedSecret(Struct, frozen=True, kw_only=True):
     key: str
     reference: str
 
-    def __str__(self) -> str:
+    def explain(self, *, stored: bool) -> str:
+        """Says in a sentence where the secret is, or is to be put."""
         kind, _, name = self.reference.strip("${}").partition(":")
-        how = f"export {name}=..." if kind == "env" else f"keyring set {name.replace('/', ' ', 1)}"
+        if kind == "keyring" and stored:
+            return f"{self.server}: {self.key} was a secret in plain text and is stored as {name}"
+        how = f"export {name}=..." if kind == "env" else f"gristmill secrets set {name}"
         return f"{self.server}: {self.key} was a secret in plain text and was not copied: {how}"
+
+
+def find_stored(secrets: Sequence[MovedSecret], done: "MergedImport") -> tuple[MovedSecret, ...]:
+    """Returns the secrets that the written configuration expects in the keyring."""
+    expected = {secret.reference for secret in done.secrets}
+    return tuple(secret for secret in secrets if f"${{keyring:{secret.service}/{secret.name}}}" in expected)
 
 
 class MergedImport(Struct, frozen=True, kw_only=True):
@@ -40,11 +50,13 @@ class MergedImport(Struct, frozen=True, kw_only=True):
     skipped: tuple[str, ...]
     secrets: tuple[UncopiedSecret, ...]
     diff: str
+    notes: tuple[str, ...] = ()
 
-    def lines(self) -> list[str]:
-        """Returns everything in words, one line each."""
+    def lines(self, *, stored: bool = False) -> list[str]:
+        """Returns everything in words, one line each; ``stored`` says that secrets for the keyring have been stored."""
         lines = [f"added {name}" for name in self.added] + [f"replaced {name}" for name in self.replaced]
-        lines += [f"left out {reason}" for reason in self.skipped] + [str(secret) for secret in self.secrets]
+        lines += list(self.notes)
+        lines += [f"left out {reason}" for reason in self.skipped] + [secret.explain(stored=stored) for secret in self.secrets]
         return lines or ["there was nothing to import"]
 
 
@@ -56,14 +68,31 @@ def import_client_file(
     Raises:
         ConfigError: a file cannot be read or parsed, or the result would not be valid.
     """
-    found = read_client_config(_read_file(source), file=source.name, project=project)
+    found = read_client_file(source, project=project)
     return merge_servers(found, target, replace=replace, keyring=keyring, write=write)
 
 
+def read_client_file(source: Path, *, project: str | None = None) -> ImportedServers:
+    """Reads the servers of a client's file.
+
+    Raises:
+        ConfigError: it cannot be read or parsed.
+    """
+    return read_client_config(_read_file(source), file=source.name, project=project)
+
+
 def merge_servers(
-    found: ImportedServers, target: Path, *, replace: bool = False, keyring: bool = False, write: bool = True
+    found: ImportedServers,
+    target: Path,
+    *,
+    replace: bool = False,
+    keyring: bool = False,
+    write: bool = True,
+    settings: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> MergedImport:
     """Merges servers of one or several clients into ``target``; without ``write`` only reports what would change.
+
+    ``settings`` are further keys by their section: a key that the file sets stays as it is, a list gets what it lacks.
 
     Raises:
         ConfigError: ``target`` cannot be read or parsed, or the result would not be valid.
@@ -81,7 +110,8 @@ def merge_servers(
         # A server that is already the same is left as it is, with its comments and blank lines.
         if name not in taken and not (name in servers and servers[name].unwrap() == table.unwrap()):
             servers[name] = table
-    after = tomlkit.dumps(document) if len(found.servers) > len(taken) else before
+    has_settings = add_settings(document, settings or {})
+    after = tomlkit.dumps(document) if has_settings or len(found.servers) > len(taken) else before
     if write and after != before:
         # For the owner alone: arguments may hold what no rule recognises as a secret.
         write_file_atomically(target, after.encode(), check=load_config)
@@ -93,6 +123,7 @@ def merge_servers(
             UncopiedSecret(server=_find_server(secret, found), key=_find_key(secret, found), reference=reference)
             for secret, reference in secrets.items()
         ),
+        notes=found.notes,
         diff="".join(difflib.unified_diff(before.splitlines(True), after.splitlines(True), str(target), str(target))),
     )
 

@@ -17,7 +17,13 @@ import yaml
 from msgspec import Struct
 from pydantic import ValidationError
 
-from gristmill.config.sections.servers_section import RESERVED_NAMES, SERVER_NAME_PATTERN, ServerConfig, looks_secret
+from gristmill.config.sections.servers_section import (
+    RESERVED_NAMES,
+    SERVER_NAME_PATTERN,
+    ServerConfig,
+    looks_secret,
+    names_secret,
+)
 from gristmill.errors import ConfigError
 from gristmill.mcp_configs.argument_secrets import find_secret
 
@@ -32,6 +38,15 @@ MOST_IN_ONE_WORD = 5
 
 _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_]\w*)(:-[^{}]*)?\}|\$([A-Za-z_]\w*)")
 _FOREIGN = re.compile(r"\$\{(?!env:|keyring:)([A-Za-z]+:[^}]*)\}")
+_EDITOR_VARIABLE = re.compile(
+    r"\$\{(?:env:)?(workspaceFolder\w*|workspaceRoot|cwd|file[A-Z]\w*|file|relativeFile\w*|selectedText|lineNumber|execPath"
+    r"|defaultBuildTask|extensionPath|CLAUDE_PLUGIN_ROOT|CLAUDE_PROJECT_DIR|projectRoot|ZED_\w+)\}"
+)
+"""Variables that an editor fills in anew for each folder; as variables of the environment they would be empty."""
+_EDITOR_SPELLINGS = {"${userHome}": "${env:HOME}", "${pathSeparator}": "/", "${/}": "/"}
+"""Variables of editors that mean the same everywhere on this machine."""
+_BARE_SCHEME = re.compile(r"(?i)\s*(?:bearer|basic|token)?\s*")
+_SCHEME = re.compile(r"(?i)(?:bearer|basic|token)\s+(?=\S)")
 _ALIASES = {"transport": "type", "serverUrl": "url", "httpUrl": "url", "uri": "url", "cmd": "command", "envs": "env"}
 _OURS = re.compile(r"(^|[/\\@])gristmill(@\S+|==\S+)?(\.exe)?$")
 
@@ -51,6 +66,8 @@ class ImportedServers(Struct, frozen=True, kw_only=True):
     servers: Mapping[str, ServerConfig]
     secrets: tuple[MovedSecret, ...] = ()
     skipped: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What was carried over differently, in one line each."""
 
 
 def read_client_config(
@@ -115,18 +132,24 @@ def _import_entries(entries: Mapping[str, Any]) -> ImportedServers:
     servers: dict[str, ServerConfig] = {}
     secrets: list[MovedSecret] = []
     skipped: list[str] = []
+    notes: list[str] = []
     for title, entry in entries.items():
         name = _choose_free_name(title, servers)
         try:
             values, moved = _translate_entry(name, entry)
+            empty = _drop_empty_credentials(values)
             servers[name] = ServerConfig.model_validate(values)
             secrets += moved
+            notes += [
+                f"{name}: the header {header} held no credential and was left out; set it under [servers.{name}.headers]"
+                for header in empty
+            ]
         except _SkippedError as reason:
             skipped.append(f"{title}: {reason}")
         except ValidationError as error:
             problem = error.errors(include_url=False, include_input=False)[0]
             skipped.append(f"{title}: {'.'.join(map(str, problem['loc']))} {problem['msg']}".replace("  ", " "))
-    return ImportedServers(servers=servers, secrets=tuple(secrets), skipped=tuple(skipped))
+    return ImportedServers(servers=servers, secrets=tuple(secrets), skipped=tuple(skipped), notes=tuple(notes))
 
 
 class _SkippedError(Exception):
@@ -143,6 +166,8 @@ def _translate_entry(name: str, entry: Any) -> tuple[dict[str, Any], list[MovedS
     _refuse_gristmill(raw)
     values = _translate_remote(raw, given) if raw.get("url") else _translate_local(raw)
     values |= _translate_shared(raw)
+    if (editor := _EDITOR_VARIABLE.search(json.dumps(values))) is not None:
+        raise _SkippedError(f"only that client can fill in ${{{editor[1]}}}: write the path of the folder in its place")
     foreign = _FOREIGN.search(json.dumps(values))
     if foreign:
         raise _SkippedError(f"only that client can fill in ${{{foreign[1]}}}; write ${{env:NAME}} instead")
@@ -200,42 +225,66 @@ def _translate_shared(raw: Mapping[str, Any]) -> dict[str, Any]:
     return values
 
 
+def _drop_empty_credentials(values: dict[str, Any]) -> list[str]:
+    """Removes headers that hold an authentication scheme and no credential; returns their names."""
+    headers: dict[str, str] = values.get("headers") or {}
+    empty = [name for name, value in headers.items() if names_secret(name) and _BARE_SCHEME.fullmatch(value)]
+    if empty:
+        values["headers"] = {name: value for name, value in headers.items() if name not in empty}
+    return empty
+
+
 def _rewrite_variables(text: str) -> str:
     """Rewrites every client's spelling of a variable as ``${env:NAME}``."""
+    for spelling, ours in _EDITOR_SPELLINGS.items():
+        text = text.replace(spelling, ours)
     return _VARIABLE.sub(lambda found: f"${{env:{found[1] or found[3]}{found[2] or ''}}}", text)
 
 
 def _move_secrets(name: str, values: dict[str, Any]) -> tuple[dict[str, Any], list[MovedSecret]]:
-    moved: list[MovedSecret] = []
+    mover = _SecretMover(name)
+    for section in ("env", "headers"):
+        if section in values:
+            values[section] = {key: mover.move_value(f"{section}.{key}", value) for key, value in values[section].items()}
+    if "args" in values:
+        before = ("", *values["args"])
+        values["args"] = tuple(mover.move_word(f"args.{index}", word, before[index]) for index, word in enumerate(values["args"]))
+    if "url" in values:
+        values["url"] = mover.move_parts("url", values["url"])
+    return values, mover.moved
 
-    def move(key: str, value: str) -> str:
-        moved.append(MovedSecret(service="gristmill", name=f"{name}.{key}", value=value))
-        return f"${{keyring:gristmill/{name}.{key}}}"
 
-    def move_if_secret(key: str, value: str) -> str:
-        return move(key, value) if looks_secret(key, value) or find_secret(value) else value
+class _SecretMover:
+    """Replaces the secrets of one server by references, and collects them."""
 
-    def move_parts(key: str, word: str, previous: str = "") -> str:
+    def __init__(self, server: str) -> None:
+        self._server = server
+        self.moved: list[MovedSecret] = []
+
+    def move_value(self, key: str, value: str) -> str:
+        """Moves the value of a variable or header if it is a secret; a scheme such as `Bearer` stays."""
+        if not looks_secret(key, value) and not find_secret(value):
+            return value
+        scheme = _SCHEME.match(value)
+        start = scheme.end() if scheme else 0
+        return value[:start] + self._move(key, value[start:])
+
+    def move_word(self, key: str, word: str, previous: str) -> str:
+        """Moves what is secret in one word of a command line; ``previous`` is the word before it."""
+        return self._move(key, word) if looks_secret("args", word) else self.move_parts(key, word, previous)
+
+    def move_parts(self, key: str, word: str, previous: str = "") -> str:
+        """Moves every secret within a word or an address."""
         for number in range(1, MOST_IN_ONE_WORD + 1):
             if (found := find_secret(word, previous)) is None:
                 return word
-            reference = move(key if number == 1 else f"{key}.{number}", word[slice(*found)])
+            reference = self._move(key if number == 1 else f"{key}.{number}", word[slice(*found)])
             word = word[: found[0]] + reference + word[found[1] :]
         raise _SkippedError(f"{key} holds more than {MOST_IN_ONE_WORD} secrets in plain text: write references in their place")
 
-    for section in ("env", "headers"):
-        if section in values:
-            values[section] = {key: move_if_secret(f"{section}.{key}", value) for key, value in values[section].items()}
-    if "args" in values:
-        words = values["args"]
-        before = ("", *words)
-        values["args"] = tuple(
-            move(f"args.{index}", word) if looks_secret("args", word) else move_parts(f"args.{index}", word, before[index])
-            for index, word in enumerate(words)
-        )
-    if "url" in values:
-        values["url"] = move_parts("url", values["url"])
-    return values, moved
+    def _move(self, key: str, value: str) -> str:
+        self.moved.append(MovedSecret(service="gristmill", name=f"{self._server}.{key}", value=value))
+        return f"${{keyring:gristmill/{self._server}.{key}}}"
 
 
 def _choose_free_name(title: str, taken: Mapping[str, Any]) -> str:

@@ -22,7 +22,9 @@ def report_no_keyring(service: str, name: str) -> str | None:
     Raises:
         ConfigError: always.
     """
-    raise ConfigError(f"no keyring on this host for {service}/{name}; install gristmill[keyring] or use ${{env:NAME}}")
+    raise ConfigError(
+        f"the keyring has no entry {service}/{name}: run `gristmill secrets set {service}/{name}`, or use ${{env:NAME}} instead"
+    )
 
 
 @dataclass(slots=True, kw_only=True)
@@ -66,5 +68,5 @@ class SecretReferences:
             raise ConfigError(f"${{keyring:{name}}} is not of the form ${{keyring:service/name}}")
         value = self.keyring(service, entry)
         if value is None:
-            raise ConfigError(f"the keyring has no entry {service}/{entry}")
+            raise ConfigError(f"the keyring has no entry {service}/{entry}: run `gristmill secrets set {service}/{entry}`")
         return value

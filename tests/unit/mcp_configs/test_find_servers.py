@@ -1,6 +1,7 @@
 """The servers of all clients together: the same one once, others of the same name apart, secrets never in the values."""
 
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from gristmill.mcp_configs.client_places import Machine
 from gristmill.mcp_configs.find_servers import survey_servers
 from gristmill.mcp_configs.merge_servers import merge_servers
+from gristmill.mcp_configs.read_servers import ImportedServers
 
 
 @pytest.fixture
@@ -80,3 +82,60 @@ def test_a_projects_file_that_leads_out_of_it_is_not_read(machine: Machine) -> N
     (machine.cwd / ".mcp.json").symlink_to(machine.home / "private.json")
     found = survey_servers(machine)
     assert (found.servers, "link out of" in (found.files[0].problem or "")) == ((), True)
+
+
+def test_servers_that_are_spelled_differently_are_one(machine: Machine) -> None:
+    write(machine.home / ".claude.json", {"mcpServers": {"files": {"command": "npx", "args": ["-y", "files", "/data"]}}})
+    write(
+        machine.home / ".cursor/mcp.json",
+        {
+            "mcpServers": {
+                "Files": {"command": "/usr/bin/npx", "args": ["files@latest", "/data/"]},
+                "docs": {"url": "https://h/mcp/"},
+            }
+        },
+    )
+    write(machine.home / ".gemini/settings.json", {"mcpServers": {"manual": {"httpUrl": "https://h/mcp"}}})
+    found = survey_servers(machine)
+    assert [(each.name, each.clients) for each in found.servers] == [
+        ("files", ("claude-code", "cursor")), ("docs", ("cursor", "gemini-cli")),
+    ]  # fmt: skip
+    assert found.notes == (
+        "Files is the same server as files of claude-code: it was taken once (Cursor)",
+        "manual is the same server as docs of cursor: it was taken once (Gemini CLI)",
+    )
+
+
+def test_another_account_of_the_same_program_is_another_server(machine: Machine) -> None:
+    for client, key in (
+        (".cursor/mcp.json", "one"),
+        (".gemini/settings.json", "two"),
+        (".codeium/windsurf/mcp_config.json", "one"),
+    ):
+        write(machine.home / client, {"mcpServers": {"crm": {**TIME, "args": ["--api-key", key]}}})
+    assert [each.clients for each in survey_servers(machine).servers] == [("cursor", "windsurf"), ("gemini-cli",)]
+
+
+def test_a_projects_spelling_never_replaces_the_users_program(machine: Machine) -> None:
+    write(machine.cwd / ".mcp.json", {"mcpServers": {"files": {"command": "./npx", "args": ["-y", "files"]}}})
+    write(machine.home / ".cursor/mcp.json", {"mcpServers": {"files": {"command": "npx", "args": ["files"]}}})
+    (server,) = survey_servers(machine).servers
+    assert (server.config.command, server.scopes) == ("npx", ("project", "user"))
+
+
+def test_names_that_differ_only_in_case_stay_apart(machine: Machine) -> None:
+    write(machine.home / ".cursor/mcp.json", {"mcpServers": {"time": TIME}})
+    write(machine.home / ".gemini/settings.json", {"mcpServers": {"Time": {"command": "other"}}})
+    assert [each.name for each in survey_servers(machine).servers] == ["time", "Time_gemini_cli"]
+
+
+def test_settings_are_added_to_a_file_and_replace_nothing(tmp_path: Path) -> None:
+    target = tmp_path / "gristmill.toml"
+    target.write_text('[mask]\nmode = "off"\n\n[policy]\nallow = ["a.b"]  # mine\n')
+    settings = {"mask": {"mode": "full"}, "policy": {"allow": ["a.b", "c.d"]}, "sandbox": {"packages": ["pandas"]}}
+    merge_servers(ImportedServers(servers={}), target, settings=settings)
+    assert tomllib.loads(target.read_text()) == {
+        "mask": {"mode": "off"}, "policy": {"allow": ["a.b", "c.d"]}, "sandbox": {"packages": ["pandas"]},
+    }  # fmt: skip
+    assert "# mine" in target.read_text()
+    assert merge_servers(ImportedServers(servers={}), target, settings=settings).diff == ""

@@ -191,6 +191,30 @@ def test_what_only_that_client_can_fill_in_is_skipped_with_a_reason() -> None:
     assert "${input:token}" in found.skipped[0]
 
 
+@pytest.mark.parametrize(
+    "word", ["${workspaceFolder}", "${workspaceFolder:web}/data", "${fileDirname}", "--root=${CLAUDE_PLUGIN_ROOT}"]
+)
+def test_folders_that_only_an_editor_knows_are_named(word: str) -> None:
+    found = _read({"command": "x", "args": [word]})
+    assert (dict(found.servers), "only that client can fill in" in found.skipped[0]) == ({}, True)
+
+
+def test_variables_of_editors_that_mean_the_same_everywhere_are_translated() -> None:
+    assert _read({"command": "x", "args": ["${userHome}${/}data"]}).servers["a"].args == ("${env:HOME}/data",)
+
+
+def test_a_header_without_its_credential_is_left_out_and_said() -> None:
+    found = _read({"url": "https://x", "headers": {"Authorization": "Bearer ", "X-Team": "a"}})
+    assert found.servers["a"].headers == {"X-Team": "a"}
+    assert "Authorization held no credential" in found.notes[0]
+
+
+def test_the_scheme_of_a_credential_stays_in_the_configuration() -> None:
+    found = _read({"url": "https://x", "headers": {"Authorization": "Bearer abc123"}})
+    assert found.servers["a"].headers == {"Authorization": "Bearer ${keyring:gristmill/a.headers.Authorization}"}
+    assert found.secrets[0].value == "abc123"
+
+
 def test_one_bad_entry_does_not_spoil_the_others() -> None:
     found = _read({"args": []}, b=7, c={"command": "ok"})
     assert list(found.servers) == ["c"]

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any, cast
 
 from gristmill.config.sections.servers_section import SECRET_REFERENCE
 from gristmill.config.tree import Config
 from gristmill.errors import ConfigError
-from gristmill.runtime.open.open_servers import read_keyring
+from gristmill.runtime.open.open_secrets import read_secret
 
 _SECRET_NAME = re.compile(r"(?i)token|secret|passw|key|credential|auth|cookie|bearer|dsn")
 """Names of variables and fields that hold secrets. `${env:HOME}` is no secret: its value is part of half of all paths."""
@@ -21,7 +22,7 @@ def find_credentials(config: Config, environ: Mapping[str, str]) -> frozenset[st
     sections = (store, *(server.model_dump(mode="json") for server in config.servers.values()))
     found = (each for section in sections for each in _find_references(section))
     values = (
-        _resolve_reference(kind, name, environ)
+        _resolve_reference(kind, name, environ, config.state_dir)
         for field, kind, name in found
         if kind == "keyring" or _SECRET_NAME.search(f"{field} {name}")
     )
@@ -40,11 +41,11 @@ def _find_references(value: Any, field: str = "") -> Iterable[_Reference]:
             yield from _find_references(item, field)
 
 
-def _resolve_reference(kind: str, name: str, environ: Mapping[str, str]) -> str | None:
+def _resolve_reference(kind: str, name: str, environ: Mapping[str, str], state: Path) -> str | None:
     if kind == "env":
         name, _, default = name.partition(":-")
         return environ.get(name, default)
     try:
-        return read_keyring(*name.split("/", 1)) if "/" in name else None
+        return read_secret(state, *name.split("/", 1)) if "/" in name else None
     except ConfigError:
         return None  # reported when that server is connected

@@ -1,6 +1,5 @@
 """Opens the configured store and the audit in it, without starting sandboxes or servers."""
 
-import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from urllib.parse import quote
@@ -11,6 +10,7 @@ from gristmill.errors import NotFound, StoreUnavailable
 from gristmill.ledger.audit.audit import Audit
 from gristmill.ledger.audit.audit_entries import AuditEntry, AuditFilter, AuditTree, AuditVerified
 from gristmill.ledger.ledger_keys import load_key
+from gristmill.runtime.open.open_secrets import open_secret_references
 from gristmill.runtime.open.state_folders import check_state_folder
 from gristmill.store.base import Store
 from gristmill.store.clock_guard import ClockGuard, trust_clock
@@ -18,8 +18,7 @@ from gristmill.store.database import Database
 from gristmill.store.open_store import FILE_NAME, open_store
 from gristmill.store.schema.migrations import MIGRATIONS
 from gristmill.store.schema.store_version import StoreVersion
-from gristmill.upstream.login.system_keyring import find_keyring
-from gristmill.upstream.secret_references import SecretReferences, report_no_keyring
+from gristmill.upstream.secret_references import SecretReferences
 
 __all__ = [
     "NEWEST_VERSION",
@@ -51,7 +50,7 @@ async def open_config_store(config: Config, *, read_only: bool = False) -> Async
     settings = config.store
     if settings.url is None and not read_only:
         check_state_folder(config.state_dir)
-    url = _resolve_address(settings.url) if settings.url else None
+    url = _resolve_address(settings.url, open_secret_references(config.state_dir)) if settings.url else None
     store = await open_store(config.state_dir, url=url, sync=settings.sync, read_only=read_only)
     try:
         yield store
@@ -87,7 +86,7 @@ def load_ledger_key(config: Config, *, make: bool = True) -> bytes:
     """
     if make:
         check_state_folder(config.state_dir)
-    configured = _open_secrets().resolve(config.store.key) if config.store.key else None
+    configured = open_secret_references(config.state_dir).resolve(config.store.key) if config.store.key else None
     return load_key(config.state_dir, configured, make=make)
 
 
@@ -115,14 +114,8 @@ def _build_not_found(config: Config) -> NotFound:
     return NotFound(f"nothing has been recorded in {place} yet")
 
 
-def _resolve_address(url: str) -> str:
+def _resolve_address(url: str, secrets: SecretReferences) -> str:
     """Resolves the references in an address. A value within the address is escaped; one that is the whole address is not."""
-    secrets = _open_secrets()
     if SECRET_REFERENCE.fullmatch(url):
         return secrets.resolve(url)
     return SECRET_REFERENCE.sub(lambda found: quote(secrets.resolve(found[0]), safe=""), url)
-
-
-def _open_secrets() -> SecretReferences:
-    keyring = find_keyring()
-    return SecretReferences(environ=os.environ, keyring=keyring.get if keyring else report_no_keyring)

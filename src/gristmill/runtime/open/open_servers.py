@@ -3,7 +3,7 @@
 import os
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,20 +15,18 @@ from gristmill.runtime.calls.learn_from_calls import LearnFromCalls, ShapeLearni
 from gristmill.runtime.calls.save_media import SaveMedia
 from gristmill.runtime.calls.tool_layers import ToolLayers
 from gristmill.runtime.open.confine_servers import build_confine
+from gristmill.runtime.open.open_secrets import load_keyring, read_secret
 from gristmill.runtime.open.state_folders import make_state_folder
 from gristmill.runtime.tools.discovery import Discovery
 from gristmill.runtime.tools.pinning import DefinitionPinning, HoldBackChanged
 from gristmill.runtime.tools.tool_library import LearnedKnowledge, ToolLibrary
 from gristmill.upstream.base import Upstream, Upstreams
 from gristmill.upstream.execution_callers import ExecutionCallers
-from gristmill.upstream.login.system_keyring import find_keyring
 from gristmill.upstream.login.token_store import TokenStore, choose_token_store
 from gristmill.upstream.open_upstreams import Surroundings, open_upstreams
 from gristmill.upstream.python_functions import PythonFunctions
-from gristmill.upstream.secret_references import report_no_keyring
 
 if TYPE_CHECKING:
-    from gristmill.upstream.login.system_keyring import SystemKeyring
     from gristmill.upstream.python_functions import Function
 
 
@@ -51,7 +49,7 @@ async def open_servers(config: Config, tools: "Mapping[str, Function]", callers:
     world = Surroundings(
         environ=dict(os.environ),
         cache=make_state_folder(config.state_dir / "upstreams"),
-        keyring=read_keyring,
+        keyring=partial(read_secret, config.state_dir),
         open_token_store=partial(open_token_store, config.state_dir),
         emit=callers.emit,
         has_listener=callers.has_listener,
@@ -99,23 +97,7 @@ def build_tool_layers(config: Config, library: ToolLibrary) -> ToolLayers:
 
 def open_token_store(state: Path, server: str) -> TokenStore:
     """Returns the store of the tokens of ``server``: the keyring if there is one, else an encrypted file in the state folder."""
-    return choose_token_store(state / "tokens", _find_keyring())(server)
-
-
-def read_keyring(service: str, name: str) -> str | None:
-    """Reads a secret from the keyring.
-
-    Raises:
-        ConfigError: there is no keyring here, or it cannot be read.
-    """
-    found = _find_keyring()
-    return found.get(service, name) if found else report_no_keyring(service, name)
-
-
-@cache
-def _find_keyring() -> "SystemKeyring | None":
-    # Searching for the keyring takes time: only a server that refers to it pays for that.
-    return find_keyring()
+    return choose_token_store(state / "tokens", load_keyring())(server)
 
 
 def _build_function_servers(tools: "Mapping[str, Function]") -> tuple[Upstream, ...]:

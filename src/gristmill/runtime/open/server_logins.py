@@ -1,14 +1,13 @@
 """Logs in to a configured server, and out again."""
 
-import os
 from typing import TYPE_CHECKING
 
 from gristmill.config.sections.servers_section import ServerConfig
 from gristmill.config.tree import Config
 from gristmill.errors import NotFound
 from gristmill.near_names import find_near_names
-from gristmill.runtime.open.open_servers import open_token_store, read_keyring
-from gristmill.upstream.secret_references import SecretReferences
+from gristmill.runtime.open.open_secrets import open_secret_references
+from gristmill.runtime.open.open_servers import open_token_store
 
 if TYPE_CHECKING:
     from gristmill.upstream.login.browser_login import ShowAddress
@@ -25,7 +24,7 @@ async def log_in(config: Config, server: str, show: "ShowAddress", *, seconds: f
     # Imported here: it loads the MCP SDK, which a logout does not need.
     from gristmill.upstream.login.browser_login import log_in_with_browser
 
-    secrets = SecretReferences(environ=dict(os.environ), keyring=read_keyring)
+    secrets = open_secret_references(config.state_dir)
     return await log_in_with_browser(
         server,
         _find_server(config, server),

@@ -68,6 +68,10 @@ VERBS = (
         "Delete the stored tokens of a server.",
     ),
     Verb(
+        "secrets", TOOLS, "setup.secrets_verb", None,
+        "Store, list and delete the secrets that the configuration refers to.",
+    ),
+    Verb(
         "export", TOOLS, "use.export", "export",
         "Write the tools as JSON for a provider's API, ready to be found by its tool search and called from its code.",
     ),

@@ -65,10 +65,12 @@ def choose_token_store(folder: Path, keyring: KeyringBackend | None) -> Callable
     if keyring is not None:
         return lambda server: KeyringTokens(server, keyring)
 
-    def open_encrypted(server: str) -> TokenStore:
-        # Imported here: it loads the cryptography package, and only a login needs it.
-        from gristmill.upstream.login.encrypted_tokens import EncryptedTokens, load_key
+    return lambda server: open_encrypted_text(folder / f"{server}.tokens")
 
-        return EncryptedTokens(folder / f"{server}.tokens", load_key(folder / "key"))
 
-    return open_encrypted
+def open_encrypted_text(path: Path) -> TokenStore:
+    """Opens a text in an encrypted file; its key lies in the same folder."""
+    # Imported here: it loads the cryptography package, and only a login needs it.
+    from gristmill.upstream.login.encrypted_tokens import EncryptedTokens, load_key
+
+    return EncryptedTokens(path, load_key(path.parent / "key"))

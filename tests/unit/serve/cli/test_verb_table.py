@@ -62,7 +62,7 @@ def test_the_help_page_and_completion_import_no_verb() -> None:
     assert modules & (VERB_MODULES | HEAVY) == set()
     words = {"_GRISTMILL_COMPLETE": "complete_bash", "COMP_WORDS": "gristmill se", "COMP_CWORD": "1"}
     names, modules = run_and_list_modules(**words)
-    assert names.split() == ["serve", "search", "sessions"]
+    assert names.split() == ["serve", "search", "secrets", "sessions"]
     assert modules & (VERB_MODULES | HEAVY - {"pydantic"}) == set()  # typer itself tries to import it
 
 

@@ -4,22 +4,26 @@ import difflib
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from msgspec import to_builtins
+from msgspec import Struct, field, to_builtins
 from rich.table import Table
 
 from gristmill.config.tree import Config, load_config
 from gristmill.errors import ConfigError, NotFound
 from gristmill.mcp_configs.client_places import Machine
 from gristmill.mcp_configs.find_servers import FoundServer, ServerSurvey, survey_servers
-from gristmill.mcp_configs.merge_servers import merge_servers
+from gristmill.mcp_configs.merge_servers import find_stored, merge_servers
+from gristmill.runtime.open.open_secrets import open_secrets
 from gristmill.runtime.tools.discovery import Discovery, ServerRow
+from gristmill.runtime.tools.guess_reads import guess_read_only
 from gristmill.serve.cli.ask_discovery import ask_discovery_with
 from gristmill.serve.cli.terminal.pick_from_list import pick_names
 from gristmill.serve.cli.terminal.safe_output import neutralize_text, print_json, stderr, stdout, style_parts
+from gristmill.serve.cli.verbs.setup.init_choices import MASK_HELP, MaskChoice, SetupChoices, ask_choices, find_packages
 
 
 def init(
@@ -34,7 +38,16 @@ def init(
     wait: Annotated[float, typer.Option(help="Seconds to wait for servers, with --measure.", min=0)] = 30.0,
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite servers that already exist.")] = False,
     keyring: Annotated[
-        bool, typer.Option("--keyring", help="Take secrets from the keyring, not from environment variables.")
+        bool,
+        typer.Option("--keyring", help="Store secrets in the keyring (or else encrypted), not in environment variables."),
+    ] = False,
+    packages: Annotated[
+        list[str] | None, typer.Option(help="Let programs import a package, or `data`: pandas, numpy, matplotlib, openpyxl.")
+    ] = None,
+    mask: Annotated[MaskChoice | None, typer.Option(help=MASK_HELP)] = None,
+    allow_reads: Annotated[
+        bool,
+        typer.Option("--allow-reads", help="Allow tools that only read by their names without asking (starts the servers)."),
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print what was found and done as JSON, without asking.")] = False,
@@ -42,21 +55,38 @@ def init(
 ) -> None:
     """Find the MCP servers of the clients on this machine, and write the ones you pick into gristmill.toml.
 
-    Comments and servers that are already in the file stay (see --replace). Secrets in plain text are not copied: they become
-    references such as `${env:NAME}`, and you are told what to set. The clients' own files are not changed.
+    Comments and servers that are already in the file stay (see --replace). Secrets in plain text are not copied into it: they
+    become references such as `${env:NAME}`, and you are told what to set. The clients' own files are not changed.
 
     Example: `gristmill init --measure`
     """
     found = survey_servers(Machine.this_machine())
-    rows: Mapping[str, ServerRow] = _measure_servers(found, config, project=project, wait=wait) if measure else {}
+    seen = _look_at_servers(found, config, project=project, wait=wait) if measure or allow_reads else SeenServers()
     if not json:
-        _print_survey(found, rows)
-    names = _choose_servers(found, server, project=project, ask=not (yes or json))
-    done = merge_servers(found.pick(names), config, replace=replace, keyring=keyring, write=False)
-    may_write = not dry_run and bool(done.diff) and (yes or json or _confirm_write(config, done.diff))
+        _print_survey(found, seen.rows)
+    ask = not (yes or json)
+    names = _choose_servers(found, server, project=project, ask=ask)
+    picked = found.pick(names)
+    guessed = tuple(key for key in seen.guessed if key.partition(".")[0] in names)
+    given = SetupChoices(packages=find_packages(packages or ()), mask=mask, reads=guessed if allow_reads else (), keyring=keyring)
+    kept = open_secrets(_load_existing(config).state_dir)
+    if ask:
+        given = ask_choices(given, guessed=guessed, secrets=len(picked.secrets), place=kept.place)
+    merge = partial(merge_servers, picked, config, replace=replace, keyring=given.keyring, settings=given.list_settings())
+    done = merge(write=False)
+    may_write = not dry_run and bool(done.diff) and (not ask or _confirm_write(config, done.diff))
     if may_write:
-        merge_servers(found.pick(names), config, replace=replace, keyring=keyring)
-    _print_result(found, done, rows, config, json=json, written=may_write)
+        merge()
+        for secret in find_stored(picked.secrets, done):
+            kept.write(secret.service, secret.name, secret.value)
+    _print_result(found, done, seen.rows, config, json=json, written=may_write)
+
+
+class SeenServers(Struct, frozen=True, kw_only=True):
+    """What the servers said when they were started: a row of each, and the tools that only read by their names."""
+
+    rows: Mapping[str, ServerRow] = field(default_factory=dict[str, ServerRow])
+    guessed: tuple[str, ...] = ()
 
 
 def _is_trusted(server: FoundServer, *, project: bool) -> bool:
@@ -64,18 +94,25 @@ def _is_trusted(server: FoundServer, *, project: bool) -> bool:
     return project or "user" in server.scopes
 
 
-def _measure_servers(found: ServerSurvey, file: Path, *, project: bool, wait: float) -> Mapping[str, ServerRow]:
+def _load_existing(file: Path) -> Config:
+    """Loads the configuration that is to be changed; without one, what the environment says."""
+    return load_config(file if file.exists() else None)
+
+
+def _look_at_servers(found: ServerSurvey, file: Path, *, project: bool, wait: float) -> SeenServers:
     servers: dict[str, Any] = {}
     for server in found.servers:
         if _is_trusted(server, project=project) and server.config.enabled:
             servers[server.name] = _resolve_secrets(server, os.environ)
     if not servers:
-        return {}
+        return SeenServers()
 
-    async def look(discovery: Discovery) -> dict[str, ServerRow]:
-        return {row.name: row for row in await discovery.servers()}
+    async def look(discovery: Discovery) -> SeenServers:
+        rows = {row.name: row for row in await discovery.servers()}
+        guessed = guess_read_only(tool for name in rows for tool in discovery.list_tools(name))
+        return SeenServers(rows=rows, guessed=guessed)
 
-    settings = Config(servers=servers, store=load_config(file if file.exists() else None).store)
+    settings = Config(servers=servers, store=_load_existing(file).store)
     with stderr().status(f"starting {len(servers)} servers"):
         return ask_discovery_with(settings, look, wait=wait, again=True)
 
@@ -167,13 +204,18 @@ def _print_result(
             ],
             "added": done.added, "replaced": done.replaced, "skipped": done.skipped,
             "secrets": [to_builtins(each, enc_hook=str) for each in done.secrets],
-            "diff": done.diff, "file": config, "written": written,
+            "notes": done.notes, "diff": done.diff, "file": config, "written": written,
         })  # fmt: skip
         return
-    for line in done.lines():
-        stderr().print(neutralize_text(line))
+    if written or done.diff or done.notes:
+        for line in done.lines(stored=written):
+            stderr().print(neutralize_text(line))
+    else:
+        stderr().print("there was nothing to import")
     if written:
         stdout().print(f"wrote {config}")
+        if load_config(config).sandbox.packages:
+            stderr().print("then: `gristmill packages install` downloads the packages", style="dim")
         stderr().print("next: `gristmill doctor` to check it, `gristmill install CLIENT` to make a client use it", style="dim")
     elif done.diff:
         stdout().print(neutralize_text(done.diff), end="")
