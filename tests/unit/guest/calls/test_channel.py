@@ -1,3 +1,5 @@
+# pyright: reportUnknownVariableType=false, reportUnknownMemberType=false
+# The guest's code has no annotations.
 """The channel's readers: the answer to any of them may be received by another, and the host's next order by all of them."""
 
 import os
@@ -29,7 +31,7 @@ def leave_a_reader_behind(channel: Channel) -> threading.Thread:
     pending = channel.start("t.slow", {})
     thread = threading.Thread(target=lambda: _wait(channel, pending), daemon=True)
     thread.start()
-    while channel._reader is None:  # pyright: ignore[reportPrivateUsage, reportUnknownMemberType]
+    while channel._reader is None:  # pyright: ignore[reportPrivateUsage]
         pass
     channel.abandon(pending)
     channel.send_report('["done"]')
