@@ -109,11 +109,11 @@ def _read_file(path: Path, scope: Scope, machine: Machine) -> ImportedServers | 
 
 def _list_servers(imported: ImportedServers, client: str, scope: Scope) -> Iterator[FoundServer]:
     for name, config in imported.servers.items():
-        mine = tuple(secret for secret in imported.secrets if _belongs_to(secret, name, imported.servers))
+        mine = tuple(secret for secret in imported.secrets if _is_secret_of(secret, name, imported.servers))
         yield FoundServer(name=name, config=config, secrets=mine, clients=(client,), scopes=(scope,))
 
 
-def _belongs_to(secret: MovedSecret, name: str, servers: Mapping[str, ServerConfig]) -> bool:
+def _is_secret_of(secret: MovedSecret, name: str, servers: Mapping[str, ServerConfig]) -> bool:
     return max((each for each in servers if secret.name.startswith(f"{each}.")), key=len) == name
 
 

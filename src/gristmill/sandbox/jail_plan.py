@@ -139,7 +139,7 @@ def _plan_template(spec: JailSpec) -> tuple[JailStep, ...]:
 def _plan_child(spec: JailSpec) -> tuple[JailStep, ...]:
     read = [*{target for _, target in spec.layout.binds if not target.startswith(spec.layout.mill)}, "/etc"]
     if spec.program is not None:  # Python itself is of no use after the program has taken its place
-        read = [*_list_program_needs(spec), "/etc"]
+        read = [*_list_program_paths(spec), "/etc"]
     return (
         make_step("die_with_parent"),
         make_step("hang_up"),
@@ -192,7 +192,7 @@ def _plan_landlock_template(spec: JailSpec) -> tuple[JailStep, ...]:
 def _plan_landlock_child(spec: JailSpec) -> tuple[JailStep, ...]:
     read = sorted({target for _, target in spec.layout.binds if not target.startswith(spec.layout.mill + "/gristmill")})
     if spec.program is not None:
-        read = sorted(_list_program_needs(spec))
+        read = sorted(_list_program_paths(spec))
     return (
         make_step("die_with_parent"),
         make_step("hang_up"),
@@ -223,7 +223,7 @@ def _list_program_binds(spec: JailSpec) -> tuple[tuple[str, str], ...]:
     return spec.program.list_binds(spec.level) if spec.program is not None else ()
 
 
-def _list_program_needs(spec: JailSpec) -> set[str]:
+def _list_program_paths(spec: JailSpec) -> set[str]:
     """Returns what the program may read and execute: itself, our script and the shared libraries."""
     libraries = {target for _, target in spec.layout.binds if target.startswith(("/usr/lib", "/lib"))}
     return {target for _, target in _list_program_binds(spec)} | libraries

@@ -142,7 +142,7 @@ def _find_error_answer(facts: FailureFacts) -> str | None:
     return None
 
 
-def _find_line(facts: FailureFacts) -> tuple[int, str] | None:
+def _find_reached_line(facts: FailureFacts) -> tuple[int, str] | None:
     """Returns the line at which the program was, and its text."""
     ended = _ENDED_AT.search(facts.report.error or "")
     number = int(ended[1]) if ended else facts.failure.line
@@ -155,12 +155,12 @@ def _find_line(facts: FailureFacts) -> tuple[int, str] | None:
 
 
 def _describe_place(facts: FailureFacts) -> str:
-    found = _find_line(facts)
+    found = _find_reached_line(facts)
     return f"at line {found[0]} (`{found[1]}`), " if found else ""
 
 
 def _find_sleeping_line(facts: FailureFacts) -> str | None:
-    found = _find_line(facts)
+    found = _find_reached_line(facts)
     return f"{found[0]} (`{found[1]}`)" if found and "sleep(" in found[1] else None
 
 

@@ -22,11 +22,11 @@ def describe_servers(config: Config, names: Iterable[str]) -> dict[str, tuple[st
 def describe_server(server: ServerConfig) -> tuple[str, ...]:
     """Returns the words of a server's package, address or module; empty if they say nothing."""
     if server.url:
-        return _pick_words(urlsplit(server.url).hostname or "")
+        return _list_purpose_words(urlsplit(server.url).hostname or "")
     if server.python:
-        return _pick_words(server.python)
+        return _list_purpose_words(server.python)
     packages = [argument for argument in server.args[:20] if _looks_like_package(argument)]
-    return _pick_words(packages[0].rpartition("/")[2].partition("@")[0]) if packages else ()
+    return _list_purpose_words(packages[0].rpartition("/")[2].partition("@")[0]) if packages else ()
 
 
 def _looks_like_package(argument: str) -> bool:
@@ -35,6 +35,6 @@ def _looks_like_package(argument: str) -> bool:
     return _PACKAGE.fullmatch(argument) is not None and ("mcp" in plain or plain.startswith("@"))
 
 
-def _pick_words(text: str) -> tuple[str, ...]:
+def _list_purpose_words(text: str) -> tuple[str, ...]:
     words = [word for word in re.split(r"[^A-Za-z0-9]+", text.lower()) if len(word) > 1 and not word.isdigit()]
     return tuple(word for word in words if word not in _NOISE | _LIBRARIES)[:2]

@@ -61,14 +61,15 @@ def judge_ending(ending: RunEnding, limits: Limits, *, out_of_memory: bool) -> V
     if limit is None and ending.done is None:
         limit = "memory_mb" if out_of_memory else "cpu_seconds" if "SIGXCPU" in (ending.crash or "") else None
     if limit is not None:
-        text = f"LimitExceeded: {limit} = {getattr(limits, limit):g} was exceeded and the run was ended{_find_line(ending.done)}"
+        reached = _name_last_line(ending.done)
+        text = f"LimitExceeded: {limit} = {getattr(limits, limit):g} was exceeded and the run was ended{reached}"
         return Verdict(status="limited", limit=limit, error=text, error_type="LimitExceeded")
     if ending.done is None:
         return Verdict(status="crashed", error=f"Crashed: {ending.crash}", error_type="Crashed")
     return _judge_guest_report(ending.done)
 
 
-def _find_line(done: DoneFrame | None) -> str:
+def _name_last_line(done: DoneFrame | None) -> str:
     """Returns the line of the program at which it was interrupted, in words; empty if the guest does not say."""
     lines = _PROGRAM_LINE.findall((done.error or "")[-ERROR_CHARACTERS:]) if done is not None else ()
     return f" at line {lines[-1]}" if lines else ""

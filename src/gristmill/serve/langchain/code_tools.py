@@ -122,7 +122,7 @@ def _take_steps(source: ToolSource, request: CodeRequest, runtime: AnyToolRuntim
             break
         answer = ask_about_plan(outcome.plan)
         problem = answer.problem
-        yield partial(_decide, source, request, outcome.plan.id, answer)
+        yield partial(_send_decision, source, request, outcome.plan.id, answer)
         key = None if request.key is None else f"{request.key}/{number}"
         resumed = replace(request, code=None, context={}, session=None, resume=outcome.id, key=key)
         outcome = yield partial(_execute, source, resumed, True)
@@ -133,7 +133,7 @@ async def _execute(source: ToolSource, request: CodeRequest, listens: bool, send
     return await source.backend.execute(request, send if listens else None)
 
 
-async def _decide(source: ToolSource, request: CodeRequest, approval: str, answer: PlanAnswer, _send: Send) -> None:
+async def _send_decision(source: ToolSource, request: CodeRequest, approval: str, answer: PlanAnswer, _send: Send) -> None:
     await source.backend.decide(approval, answer.approve, by=answer.by, identity=request.identity)
 
 
