@@ -53,7 +53,7 @@ class ActiveRun:
     code: str | None = None
     """The code as it was sent, while the execution runs; afterwards the audit record has it, with masks."""
     task: "asyncio.Task[Outcome]" = field(init=False)
-    """The work; a run that ended without an outcome no longer has it."""
+    """The work; a run that has ended no longer has it."""
     ticket: LaneTicket = field(init=False)
     """Its place in the queue."""
     acknowledged: "asyncio.Future[None]" = field(init=False)

@@ -37,7 +37,8 @@ class KeptEvents:
         self._events: deque[KeptEvent] = deque()
         self._bytes = self._count = 0
         self._is_complete = False
-        self._changed = asyncio.Event()
+        self._changed: asyncio.Event | None = None
+        """Made by a listener that waits: most runs have none, and ended runs are kept by the thousand."""
 
     @property
     def size(self) -> int:
@@ -60,7 +61,7 @@ class KeptEvents:
     async def follow(self, after: int = 0) -> AsyncGenerator[KeptEvent | None]:
         """Yields the events after the one with the number ``after``, then new ones until the end; ``None`` as a sign of life."""
         while True:
-            changed, last = self._changed, after
+            last = after
             for event in [event for event in self._events if event.number > after]:
                 if event.number > last + 1:
                     lost = event.number - last - 1
@@ -70,8 +71,11 @@ class KeptEvents:
             after = max(after, last)
             if self._is_complete and after >= self._count:
                 return
+            if after < self._count:
+                continue
+            self._changed = self._changed or asyncio.Event()
             try:
-                await asyncio.wait_for(changed.wait(), HEARTBEAT_SECONDS)
+                await asyncio.wait_for(self._changed.wait(), HEARTBEAT_SECONDS)
             except TimeoutError:
                 yield None
 
@@ -81,5 +85,6 @@ class KeptEvents:
         self._bytes += len(text)
         while len(self._events) > 1 and (len(self._events) > EVENTS or self._bytes > EVENT_BYTES):
             self._bytes -= len(self._events.popleft().text)
-        self._changed.set()
-        self._changed = asyncio.Event()
+        if self._changed is not None:
+            self._changed.set()
+            self._changed = None

@@ -28,7 +28,8 @@ class OpenQuestions:
 
     def __init__(self) -> None:
         self._open: dict[str, OpenQuestion] = {}
-        self._asked = asyncio.Event()
+        self._asked: asyncio.Event | None = None
+        """Set while a question is open; made by a request that waits for one."""
         self._timer: asyncio.TimerHandle | None = None
         self.changed = time.time()
         """When a question was last asked or answered."""
@@ -45,7 +46,8 @@ class OpenQuestions:
         question = OpenQuestion(key=uuid.uuid4().hex[:8], params=params, answer=asyncio.get_running_loop().create_future())
         self._open[question.key] = question
         self.changed = time.time()
-        self._asked.set()
+        if self._asked is not None:
+            self._asked.set()
         self.start_timer(give_up)
         try:
             return await question.answer
@@ -61,6 +63,10 @@ class OpenQuestions:
     async def wait(self, work: "asyncio.Task[Any]", seconds: float | None = None) -> Questions:
         """Waits until there is a question or ``work`` ends, at most ``seconds``; returns the open questions."""
         self.stop_timer()
+        if self._asked is None:
+            self._asked = asyncio.Event()
+            if self._open:
+                self._asked.set()
         asking = asyncio.create_task(self._asked.wait())
         try:
             await asyncio.wait({work, asking}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
@@ -84,4 +90,5 @@ class OpenQuestions:
             self.changed = time.time()
         if not self._open:
             self.stop_timer()
-            self._asked.clear()
+            if self._asked is not None:
+                self._asked.clear()

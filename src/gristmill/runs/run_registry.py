@@ -75,8 +75,8 @@ class RunRegistry:
         else:
             run.problem = _describe_problem(run, error)
             run.record_end("problem", {name: value for name, value in _list_fields(run.problem) if value is not None}, now)
-            # An error holds every frame that it passed through, and the frames hold the request with its body: do not keep them.
-            del run.task
+        # The task holds its context, and an error each frame that it passed through, with the request's body: do not keep them.
+        del run.task
         self._shelf.put(run)
         self.wake_streams()
 

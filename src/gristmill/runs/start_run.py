@@ -133,7 +133,7 @@ async def wait_for_outcome(runs: ServedRuns, run: ActiveRun) -> Outcome:
     """
     if run.outcome is not None:
         return run.outcome
-    work = run.task  # a failed run no longer has the attribute
+    work = run.task  # an ended run no longer has the attribute
     try:
         return await asyncio.shield(work)
     except asyncio.CancelledError:
