@@ -30,7 +30,7 @@ class ChatUsage(Struct, frozen=True, kw_only=True):
             output_tokens=self.output_tokens + other.output_tokens,
             cached_tokens=self.cached_tokens + other.cached_tokens,
             requests=self.requests + other.requests,
-            money=sum(known) if known else None,
+            money=round(sum(known), 9) if known else None,
         )
 
 
