@@ -1,8 +1,8 @@
 """Asks the model once: its text and its programs are told as they come, and what a provider fails at is tried again or named."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import Any, cast
 
 from langchain_core.exceptions import ContextOverflowError, ModelError
 from langchain_core.language_models import LanguageModelInput
@@ -149,7 +149,7 @@ class _Teller:
 
 
 def _read_code(parsed: Any) -> Any:
-    return parsed.get("code") if isinstance(parsed, dict) else None
+    return cast("Mapping[str, Any]", parsed).get("code") if isinstance(parsed, dict) else None
 
 
 def _translate_problem(error: Exception) -> tuple[ModelFailed, bool]:

@@ -43,7 +43,7 @@ def open_model(text: str, *, state: Path, base_url: str = "") -> BaseChatModel:
     if (key := _find_key(provider, state, at_own_address=bool(base_url))) is not None:
         options["api_key"] = key
     try:
-        model: Any = init_chat_model(name, model_provider=provider, **options)
+        model: Any = cast("Any", init_chat_model)(name, model_provider=provider, **options)
         return cast("BaseChatModel", model)
     except ImportError as error:
         raise ConfigError(f"the model {text} needs another package: {error}") from None

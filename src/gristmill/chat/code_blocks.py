@@ -10,7 +10,7 @@ from msgspec import Struct
 
 MARKER = "run"
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})[ \t]*([^\n]*)$")
-_INFO = re.compile(r"^\{?\.?(?:(?:python|python3|py)[\s,]+)?run\b[^\n]*$", re.IGNORECASE)
+_INFO = re.compile(r"^\{?\.?(?:(?:python|python3|py)[\s,]+)?run(?:[\s,]+python)?\}?$", re.IGNORECASE)
 
 
 class MarkedProgram(Struct, frozen=True, kw_only=True):

@@ -48,8 +48,8 @@ from servers.NAME import TOOL
 print(TOOL(argument=1))
 ```
 
-The program runs in a sandbox, and you are told what it printed; then answer, or write another program. Write nothing after such a
-block, and never invent its output. A block with another heading, such as ```python, is an illustration for the user and is not run.
+The program runs in a sandbox, and you are told what it printed; then answer, or write another program. Write nothing after such
+a block, and never invent its output. A block with another heading, such as ```python, is an illustration and is not run.
 Loop, join and filter in the program, and print only what answers the question. Values about the user are in `context`. If no tool
 and no computation is needed, answer in plain text."""
 BLOCKS_OUTCOME = (

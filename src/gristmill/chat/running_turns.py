@@ -1,4 +1,4 @@
-"""The turns that run in this process: one per conversation, followed by any number of listeners, stopped or kept with its client."""
+"""The turns that run in this process: one per conversation, with any number of listeners, stopped or kept with its client."""
 
 import asyncio
 from collections import Counter, deque
@@ -10,8 +10,8 @@ from gristmill.errors import Busy, Conflict
 from gristmill.model import Identity
 from gristmill.runtime.runtime import Runtime
 
-MOST_EVENTS = 20_000
-"""How many events of one turn are kept for a slow listener; parts of texts are dropped first, then the oldest."""
+MOST_EVENTS, MOST_PARTS = 20_000, 15_000
+"""How many events of one turn are kept for listeners; parts of texts are dropped earlier, then the oldest events."""
 STOP_SECONDS = 10.0
 """How long a stopped turn may take to end."""
 
@@ -30,11 +30,9 @@ class RunningTurn:
 
     def tell(self, event: ChatEvent) -> None:
         """Keeps an event and wakes the listeners."""
-        last = self._events[-1] if self._events else None
-        if len(self._events) >= MOST_EVENTS // 2 and isinstance(event, TextDelta | CodeDelta | ProgramPrinted):
-            # Nobody reads as fast as it is written: what is dropped here is in the answer, or in the outcome.
-            if type(last) is type(event) and len(self._events) >= MOST_EVENTS:
-                return
+        is_part = isinstance(event, TextDelta | CodeDelta | ProgramPrinted)
+        if is_part and len(self._events) >= MOST_PARTS:
+            return  # what is dropped here is in the answer, or in the outcome
         self._events.append(event)
         while len(self._events) > MOST_EVENTS:
             self._events.popleft()

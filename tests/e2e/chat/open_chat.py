@@ -1,13 +1,13 @@
 """A runtime with three tools, and chats over it whose model is scripted behind the real protocols."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from gristmill import BlockingRuntime, Config, Runtime
 from gristmill.chat.chat import Chat
-from gristmill.chat.chat_events import ChatEvent
+from gristmill.chat.chat_events import ChatAnswer, ChatEvent, TurnAnswered
 from gristmill.testing import ModelServer
 
 written: list[tuple[int, str]] = []
@@ -55,3 +55,9 @@ def run_on(runtime: BlockingRuntime, work: Coroutine[Any, Any, T], seconds: floa
 async def collect(events: AsyncIterator[ChatEvent]) -> list[ChatEvent]:
     """Returns all events of a turn."""
     return [event async for event in events]
+
+
+def read_answer(events: Sequence[ChatEvent]) -> ChatAnswer:
+    """Returns the answer with which the events of a turn end."""
+    assert isinstance(events[-1], TurnAnswered)
+    return events[-1].answer

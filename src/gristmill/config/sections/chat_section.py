@@ -26,7 +26,7 @@ class ChatConfig(Section):
     base_url: str = ""
     """The address of the model's service, if it is not the provider's own: any server that speaks OpenAI's protocol."""
     mode: Literal["code", "hybrid", "direct", "auto", "blocks"] = "code"
-    """What the model is offered: programs, programs and the tools in `direct`, only those, whichever costs less, or code blocks."""
+    """What the model is offered: programs, programs and the tools in `direct`, only those, what costs less, or code blocks."""
     direct: tuple[str, ...] = ()
     """Tools (`server.tool`) that the modes `hybrid` and `direct` offer without a program."""
     instructions: str = Field(default="", max_length=20_000)
