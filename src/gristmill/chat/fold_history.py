@@ -18,6 +18,8 @@ KEPT_RESULT_CHARACTERS = 400
 """A result up to this size stays as it is."""
 FOLDED_RESULT_CHARACTERS = 160
 CHARACTERS_PER_TOKEN = 4
+MESSAGE_TOKENS = 24
+"""What a message takes besides its text: its role, ids, names."""
 SUMMARY_CHARACTERS = 4_000
 SUMMARY_LINE = 120
 OUTCOMES_FOLDER = "outcomes"
@@ -64,10 +66,9 @@ def choose_folded_turns(history: Sequence[ConversationMessage], folded_turns: in
 
 def estimate_tokens(body: Mapping[str, Any]) -> int:
     """Returns about how many tokens a message takes."""
-    return len(msgspec.json.encode(body.get("data", {}).get("content"))) // CHARACTERS_PER_TOKEN + sum(
-        len(msgspec.json.encode(call.get("args"))) // CHARACTERS_PER_TOKEN
-        for call in body.get("data", {}).get("tool_calls") or ()
-    )
+    said: Mapping[str, Any] = body.get("data", {})
+    written = [said.get("content"), *(call.get("args") for call in said.get("tool_calls") or ())]
+    return MESSAGE_TOKENS + sum(len(msgspec.json.encode(each)) for each in written) // CHARACTERS_PER_TOKEN
 
 
 def summarize_turns(messages: Sequence[ConversationMessage]) -> str:
