@@ -3,6 +3,7 @@
     Error
     ├── ConfigError                                nothing was started
     ├── UpstreamError   UpstreamUnavailable · UpstreamTimeout · ToolFailed
+    ├── ModelFailed     ModelBusy (carries .retry_after) · PromptTooLong
     ├── NotFound        UnknownTool · UnknownSession · UnknownSkill
     ├── Refused         CodeRefused · CallRefused               carries .rule
     ├── LimitExceeded   Busy                       carries .limit and .value
@@ -58,6 +59,28 @@ class ToolFailed(UpstreamError):
     """The tool answered that it failed."""
 
     code = "upstream.tool_failed"
+
+
+class ModelFailed(Error):
+    """The provider of the model in front of the tools did not answer."""
+
+    code = "model"
+
+
+class ModelBusy(ModelFailed):
+    """The provider limits the rate or is overloaded; ``retry_after`` says after how many seconds to ask again, if it said so."""
+
+    code = "model.busy"
+
+    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class PromptTooLong(ModelFailed):
+    """The conversation does not fit the context of the model."""
+
+    code = "model.prompt_too_long"
 
 
 class NotFound(Error):

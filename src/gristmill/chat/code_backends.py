@@ -42,6 +42,8 @@ class CodeRequest(Struct, frozen=True, kw_only=True):
     identity: Identity = LOCAL_IDENTITY
     key: str | None = None
     resume: str | None = None
+    conversation: str | None = None
+    """The loop of a model that the token accounts add up."""
 
 
 class SearchedTools(Struct, frozen=True, kw_only=True):
@@ -74,11 +76,11 @@ class CodeBackend(Protocol):
 class RuntimeBackend:
     """An open ``Runtime``. All methods run on the loop of the runtime."""
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: Runtime, runs: ServedRuns | None = None) -> None:
         self.runtime = runtime
         self.senders = _senders.setdefault(runtime, {})
         """Who listens to each running execution of this runtime, through whichever agent it came."""
-        self._opened: ServedRuns | None = None
+        self._opened = runs
 
     async def search(self, query: str, *, detail_level: DetailLevel, limit: int, request: CodeRequest) -> SearchedTools:
         """Searches the tools of the runtime."""
@@ -105,7 +107,7 @@ class RuntimeBackend:
             self._opened,
             RunRequest(
                 identity=request.identity, code=request.code, session=request.session, limits=request.limits,
-                context=request.context, resume=resume, budget=budget, key=key, via=VIA,
+                context=request.context, resume=resume, budget=budget, key=key, via=VIA, conversation=request.conversation,
                 fingerprint=None if key is None else _digest_request(request, resume),
             ),
         )  # fmt: skip

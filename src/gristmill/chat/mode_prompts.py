@@ -39,3 +39,25 @@ class ExecuteInput(BaseModel):
 
     code: str = Field(description="Python source; the value of its last expression is the result")
     resume: str | None = Field(default=None, description="id of a run that did not succeed: its calls are not repeated")
+
+
+BLOCKS_PROMPT = """You can use tools by writing one Python program. To have it run, write it in a block that begins with ```run:
+
+```run
+from servers.NAME import TOOL
+print(TOOL(argument=1))
+```
+
+The program runs in a sandbox, and you are told what it printed; then answer, or write another program. Write nothing after such
+a block, and never invent its output. A block with another heading, such as ```python, is an illustration and is not run.
+Loop, join and filter in the program, and print only what answers the question. Values about the user are in `context`. If no tool
+and no computation is needed, answer in plain text."""
+BLOCKS_OUTCOME = (
+    "The program was run:\n\n{text}\n\nAnswer the user now in plain text, or write another ```run block if more is needed."
+)
+BLOCKS_CUT = "The block was cut off before its end, so it was not run: {text} Write a shorter program."
+NO_CODE = "Programs cannot be run now ({why}). Answer as well as you can from what is known, and say what is not known."
+DIRECT_PROGRAM = """from mcp_client import call_mcp_tool
+call_mcp_tool(context.tool, dict(context.arguments))
+"""
+"""The program of a direct call: the arguments are values, never a part of it."""

@@ -18,6 +18,7 @@ from pydantic import BaseModel, Field, ValidationError, field_validator
 from gristmill.config.foreign_variables import FOREIGN_VARIABLES, find_unknown_variables
 from gristmill.config.sections.base import Section, use_section_defaults
 from gristmill.config.sections.catalog_section import CatalogConfig
+from gristmill.config.sections.chat_section import ChatConfig
 from gristmill.config.sections.flows_section import FlowsConfig
 from gristmill.config.sections.guard_section import GuardConfig
 from gristmill.config.sections.mask_section import MaskConfig
@@ -194,6 +195,8 @@ class Config(Section):
     """What is kept of sessions, and for how long."""
     skills: SkillsConfig = use_section_defaults()
     """Functions that code saves for later use."""
+    chat: ChatConfig = use_section_defaults()
+    """The model in front of the tools."""
     serve: ServeConfig = use_section_defaults()
     """Who may use the HTTP service, and how much."""
 

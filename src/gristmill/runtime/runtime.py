@@ -292,6 +292,11 @@ class Runtime:
         """Returns whether another process that serves from the same store is alive, by the id that its promises carry."""
         return await self._rooms.serving_processes.lives_elsewhere(instance)
 
+    @property
+    def process_id(self) -> str:
+        """Returns the id of this process among those that serve from the same store."""
+        return self._rooms.serving_processes.id
+
     async def has_ended(self, instance: str | None) -> bool:
         """Returns whether a process that served from the same store is known to have ended; of None nothing is known."""
         processes = self._rooms.serving_processes

@@ -15,9 +15,11 @@ from gristmill.testing.model_answers import (
     ModelFailure,
     ModelRequest,
     ModelScript,
+    answer_by_question,
     answer_by_turn,
     answer_in_order,
 )
+from gristmill.testing.model_scripts import read_model_script
 from gristmill.testing.model_server import ModelServer
 
 __all__ = [
@@ -32,8 +34,10 @@ __all__ = [
     "ModelScript",
     "ModelServer",
     "Program",
+    "answer_by_question",
     "answer_by_turn",
     "answer_in_order",
     "fake_runtime",
+    "read_model_script",
     "report_success",
 ]

@@ -1,5 +1,6 @@
 """Scripted answers of a model, independent of the protocol in which they are sent."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
 from typing import Any, Literal
@@ -18,12 +19,22 @@ class ModelCall(Struct, frozen=True):
     id: str = ""
 
 
+class ModelFailure(Struct, frozen=True):
+    """An error that the provider answers instead: its HTTP status, and the seconds that it asks a client to wait."""
+
+    status: int
+    message: str = "the scripted failure"
+    code: str | None = None
+    retry_after: float | None = None
+
+
 class ModelAnswer(Struct, frozen=True):
-    """What the model says: text, calls, or both.
+    """What the model says: text, calls, or both, after what it thinks.
 
     ``input_tokens`` and ``output_tokens`` are a quarter of the characters where they are not given; ``cached_tokens`` is the
-    part of the input that the provider read from its cache. ``pause`` is called in the server's thread before the delta
-    with the number ``pause_at`` is sent, and may wait. The connection is cut before the delta with the number ``break_at``.
+    part of the input that the provider read from its cache, and ``cache_written_tokens`` what it wrote there. ``pause`` is
+    called in the server's thread before the delta with the number ``pause_at`` is sent, and may wait. The connection is cut
+    before the delta with the number ``break_at``, or an error of the provider is sent in the stream: ``break_with``.
     """
 
     text: str = ""
@@ -35,15 +46,9 @@ class ModelAnswer(Struct, frozen=True):
     pause: Callable[[], object] | None = None
     pause_at: int = 0
     break_at: int | None = None
-
-
-class ModelFailure(Struct, frozen=True):
-    """An error that the provider answers instead: its HTTP status, and the seconds that it asks a client to wait."""
-
-    status: int
-    message: str = "the scripted failure"
-    code: str | None = None
-    retry_after: float | None = None
+    break_with: ModelFailure | None = None
+    thinking: str = ""
+    cache_written_tokens: int = 0
 
 
 class ModelRequest(Struct, frozen=True, kw_only=True):
@@ -61,6 +66,10 @@ class ModelRequest(Struct, frozen=True, kw_only=True):
     """The text of each tool result after the model's last answer."""
     last_text: str
     """The text of the last message, without tool results."""
+    question: str = ""
+    """The newest text of the user, also if tools were called since."""
+    step: int = 0
+    """How many answers the model has given to that question."""
     api_key: str
     body: Mapping[str, Any]
 
@@ -91,9 +100,44 @@ def answer_by_turn(answers: Sequence[ModelAnswer | ModelFailure]) -> ModelScript
     return take_turn
 
 
+def answer_by_question(answers: Mapping[str, Sequence[ModelAnswer | ModelFailure]]) -> ModelScript:
+    """Returns a script for conversations in any order: each question of a user has answers of its own.
+
+    A question is found by its exact text, or else by the longest key that it contains; ``""`` answers all others.
+    """
+    keys = sorted(answers, key=len, reverse=True)
+
+    def take_step(request: ModelRequest) -> ModelAnswer | ModelFailure:
+        found = answers.get(request.question)
+        if found is None:
+            found = next((answers[key] for key in keys if key in request.question), None)
+        if found is None:
+            return ModelFailure(400, f"the script has no answer to {request.question[:200]!r}", code="script_ended")
+        if request.step < len(found):
+            return found[request.step]
+        return ModelFailure(400, f"the script has only {len(found)} answers to this question", code="script_ended")
+
+    return take_step
+
+
+def estimate_tokens(request: ModelRequest) -> int:
+    """Estimates the tokens of a request: a quarter of its characters."""
+    return max(1, len(json.dumps(request.body)) // 4)
+
+
+def count_input(request: ModelRequest, answer: ModelAnswer) -> int:
+    """Returns the input tokens of an answer."""
+    return estimate_tokens(request) if answer.input_tokens is None else answer.input_tokens
+
+
+def count_output(answer: ModelAnswer) -> int:
+    """Returns the output tokens of an answer, those of its thinking included."""
+    return max(1, count_characters(answer) // 4) if answer.output_tokens is None else answer.output_tokens
+
+
 def count_characters(answer: ModelAnswer) -> int:
     """Returns how many characters the model wrote."""
-    return len(answer.text) + sum(len(call.name) + len(str(call.arguments)) for call in answer.calls)
+    return len(answer.thinking) + len(answer.text) + sum(len(call.name) + len(str(call.arguments)) for call in answer.calls)
 
 
 def split_text(text: str) -> list[str]:

@@ -11,19 +11,8 @@ from threading import Condition, Thread
 from types import TracebackType
 from typing import Any
 
-from gristmill.testing.anthropic_wire import (
-    read_anthropic_request,
-    stream_anthropic_answer,
-    write_anthropic_answer,
-    write_anthropic_failure,
-)
-from gristmill.testing.model_answers import ModelAnswer, ModelFailure, ModelRequest, ModelScript, Wire, answer_in_order
-from gristmill.testing.openai_wire import (
-    read_openai_request,
-    stream_openai_answer,
-    write_openai_answer,
-    write_openai_failure,
-)
+from gristmill.testing.model_answers import ModelAnswer, ModelFailure, ModelRequest, ModelScript, answer_in_order, estimate_tokens
+from gristmill.testing.model_wires import WIRES
 
 MOST_BODY_BYTES = 64_000_000
 IDLE_SECONDS = 60.0
@@ -34,10 +23,15 @@ class ModelServer(AbstractContextManager["ModelServer"]):
     """A model for tests: ``with ModelServer([ModelAnswer("hello")]) as model: ...`` serves at ``model.url``.
 
     Clients of OpenAI take ``model.openai_url`` as their base URL, clients of Anthropic ``model.url``. Any key is accepted.
+    Like the real services it refuses calls of tools without results, results without calls, and with ``context_tokens``
+    conversations that are longer (a token is four characters). Without a ``port`` it takes a free one.
     """
 
-    def __init__(self, script: ModelScript | Sequence[ModelAnswer | ModelFailure]) -> None:
+    def __init__(
+        self, script: ModelScript | Sequence[ModelAnswer | ModelFailure], *, context_tokens: int | None = None, port: int = 0
+    ) -> None:
         self.script: ModelScript = script if callable(script) else answer_in_order(script)
+        self.context_tokens, self._port = context_tokens, port
         self.requests: list[ModelRequest] = []
         """Every request for an answer, in the order of arrival."""
         self.abandoned: list[ModelRequest] = []
@@ -48,7 +42,7 @@ class ModelServer(AbstractContextManager["ModelServer"]):
         self._thread: Thread | None = None
 
     def __enter__(self) -> "ModelServer":
-        self._http = _ModelHttpServer(self)
+        self._http = _ModelHttpServer(self, self._port)
         self._thread = Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
         self._thread.start()
         return self
@@ -99,8 +93,8 @@ class _ModelHttpServer(ThreadingHTTPServer):
     block_on_close = False  # an answer may be paused for good
     request_queue_size = 512
 
-    def __init__(self, model: ModelServer) -> None:
-        super().__init__(("127.0.0.1", 0), _ModelHandler)
+    def __init__(self, model: ModelServer, port: int) -> None:
+        super().__init__(("127.0.0.1", port), _ModelHandler)
         self.model = model
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -125,9 +119,9 @@ class _ModelHandler(BaseHTTPRequestHandler):
         key = self.headers.get("x-api-key") or self.headers.get("authorization", "").removeprefix("Bearer ")
         match self.path.partition("?")[0]:
             case "/v1/chat/completions":
-                self._answer(read_openai_request(body, key))
+                self._answer(WIRES["openai"].read_request(body, key))
             case "/v1/messages":
-                self._answer(read_anthropic_request(body, key))
+                self._answer(WIRES["anthropic"].read_request(body, key))
             case path:
                 self._send_json(404, {"error": {"message": f"no such route: {path}", "type": "invalid_request_error"}})
         return None
@@ -147,9 +141,9 @@ class _ModelHandler(BaseHTTPRequestHandler):
             number = next(model.numbers)
             model.changed.notify_all()
         try:
-            match model.script(request):
+            match self._find_refusal(request) or model.script(request):
                 case ModelFailure() as failure:
-                    self._send_failure(request.wire, failure)
+                    self._send_failure(request, failure, number)
                 case answer if request.stream:
                     self._send_stream(request, answer, number)
                 case answer:
@@ -160,10 +154,20 @@ class _ModelHandler(BaseHTTPRequestHandler):
                 model.abandoned.append(request)
                 model.changed.notify_all()
 
-    def _send_failure(self, wire: Wire, failure: ModelFailure) -> None:
-        headers = {} if failure.retry_after is None else {"retry-after": f"{failure.retry_after:g}"}
-        write_failure = write_openai_failure if wire == "openai" else write_anthropic_failure
-        self._send_json(failure.status, write_failure(failure), headers)
+    def _find_refusal(self, request: ModelRequest) -> ModelFailure | None:
+        wire, most = WIRES[request.wire], self.server.model.context_tokens
+        if problem := wire.find_problem(request):
+            return ModelFailure(400, problem)
+        if most is not None and (tokens := estimate_tokens(request)) > most:
+            return wire.describe_overflow(tokens, most)
+        return None
+
+    def _send_failure(self, request: ModelRequest, failure: ModelFailure, number: int) -> None:
+        wire = WIRES[request.wire]
+        headers = wire.write_headers(number, is_limited=failure.status == 429)
+        if failure.retry_after is not None:
+            headers["retry-after"] = f"{failure.retry_after:g}"
+        self._send_json(failure.status, wire.write_failure(failure, number), headers)
 
     def _send_whole(self, request: ModelRequest, answer: ModelAnswer, number: int) -> None:
         if answer.pause is not None:
@@ -171,25 +175,31 @@ class _ModelHandler(BaseHTTPRequestHandler):
         if answer.break_at is not None:
             return self._cut_connection()
         self._check_client()
-        write_answer = write_openai_answer if request.wire == "openai" else write_anthropic_answer
-        return self._send_json(200, write_answer(request, answer, number))
+        wire = WIRES[request.wire]
+        return self._send_json(200, wire.write_answer(request, answer, number), wire.write_headers(number, is_limited=False))
 
     def _send_stream(self, request: ModelRequest, answer: ModelAnswer, number: int) -> None:
-        stream_answer = stream_openai_answer if request.wire == "openai" else stream_anthropic_answer
+        wire = WIRES[request.wire]
         self.send_response(200)
         self.send_header("content-type", "text/event-stream; charset=utf-8")
         self.send_header("transfer-encoding", "chunked")
-        self.send_header("x-request-id", f"req_{number}")
+        for name, text in wire.write_headers(number, is_limited=False).items():
+            self.send_header(name, text)
         self.end_headers()
-        for text in self._pause_or_break(stream_answer(request, answer, number), answer):
-            if text is None:
+        for text in self._pause_or_break(wire.stream_answer(request, answer, number), answer):
+            if text is None and answer.break_with is None:
                 return self._cut_connection()
             self._check_client()
-            chunk = text.encode()
-            self.wfile.write(b"%x\r\n%s\r\n" % (len(chunk), chunk))
-            self.wfile.flush()
+            self._send_chunk(text or wire.stream_failure(answer.break_with or ModelFailure(500), number))
+            if text is None:
+                break
         self.wfile.write(b"0\r\n\r\n")
         return None
+
+    def _send_chunk(self, text: str) -> None:
+        chunk = text.encode()
+        self.wfile.write(b"%x\r\n%s\r\n" % (len(chunk), chunk))
+        self.wfile.flush()
 
     def _pause_or_break(self, events: Generator[str], answer: ModelAnswer) -> Generator[str | None]:
         for place, event in enumerate(events):

@@ -4,10 +4,11 @@ import json
 from collections.abc import Generator, Mapping
 from typing import Any
 
-from gristmill.testing.model_answers import ModelAnswer, ModelFailure, ModelRequest, count_characters, split_text
+from gristmill.testing.model_answers import ModelAnswer, ModelFailure, ModelRequest, count_input, count_output, split_text
 
 _CREATED = 1_790_000_000
 _ERROR_TYPES = {401: "invalid_request_error", 429: "requests", 500: "server_error", 503: "server_error"}
+_ERROR_CODES = {401: "invalid_api_key", 404: "model_not_found", 429: "rate_limit_exceeded"}
 _STOPS = {"end": "stop", "length": "length", "refusal": "stop"}
 
 
@@ -16,6 +17,7 @@ def read_openai_request(body: Mapping[str, Any], api_key: str) -> ModelRequest:
     messages: list[Mapping[str, Any]] = list(body.get("messages", ()))
     answered = [place for place, message in enumerate(messages) if message.get("role") == "assistant"]
     newest = messages[answered[-1] + 1 :] if answered else messages
+    asked = max((place for place, message in enumerate(messages) if message.get("role") == "user"), default=-1)
     return ModelRequest(
         wire="openai",
         model=str(body.get("model", "")),
@@ -26,6 +28,8 @@ def read_openai_request(body: Mapping[str, Any], api_key: str) -> ModelRequest:
         turn=len(answered),
         tool_results=tuple(_read_text(message) for message in newest if message.get("role") == "tool"),
         last_text=next((_read_text(message) for message in reversed(newest) if message.get("role") == "user"), ""),
+        question=_read_text(messages[asked]) if asked >= 0 else "",
+        step=sum(place > asked for place in answered),
         api_key=api_key,
         body=body,
     )
@@ -33,7 +37,7 @@ def read_openai_request(body: Mapping[str, Any], api_key: str) -> ModelRequest:
 
 def write_openai_answer(request: ModelRequest, answer: ModelAnswer, number: int) -> dict[str, Any]:
     """Returns the whole answer as one object."""
-    message: dict[str, Any] = {"role": "assistant", "content": answer.text or None, "refusal": None}
+    message: dict[str, Any] = {"role": "assistant", "content": answer.text or None, "refusal": None, "annotations": []}
     if answer.stop == "refusal":
         message |= {"content": None, "refusal": answer.text}
     if answer.calls:
@@ -45,7 +49,7 @@ def write_openai_answer(request: ModelRequest, answer: ModelAnswer, number: int)
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _choose_finish(answer)}
     return {
         "id": f"chatcmpl-{number}", "object": "chat.completion", "created": _CREATED, "model": request.model, "choices": [choice],
-        "usage": _count_usage(request, answer), "system_fingerprint": "fp_scripted",
+        "usage": _count_usage(request, answer), "service_tier": "default", "system_fingerprint": "fp_scripted",
     }  # fmt: skip
 
 
@@ -53,13 +57,15 @@ def stream_openai_answer(request: ModelRequest, answer: ModelAnswer, number: int
     """Yields the answer as server-sent events."""
     head = {
         "id": f"chatcmpl-{number}", "object": "chat.completion.chunk", "created": _CREATED, "model": request.model,
-        "system_fingerprint": "fp_scripted",
+        "service_tier": "default", "system_fingerprint": "fp_scripted",
     }  # fmt: skip
     options: Mapping[str, Any] = request.body.get("stream_options") or {}
     wants_usage = bool(options.get("include_usage"))
 
     def write_chunk(delta: dict[str, Any], finish: str | None = None) -> str:
-        return _write_event({**head, "choices": [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}]})
+        choices = [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}]
+        # With usage every chunk has the field; padding hides how long the words are.
+        return _write_event({**head, "choices": choices, **({"usage": None} if wants_usage else {}), "obfuscation": "aBc9"})
 
     opened = [
         {"tool_calls": [{"index": place, "id": call.id or f"call_{number}_{place}", "type": "function",
@@ -79,14 +85,60 @@ def stream_openai_answer(request: ModelRequest, answer: ModelAnswer, number: int
             yield write_chunk({"tool_calls": [{"index": place, "function": {"arguments": piece}}]})
     yield write_chunk({}, _choose_finish(answer))
     if wants_usage:
-        yield _write_event({**head, "choices": [], "usage": _count_usage(request, answer)})
+        yield _write_event({**head, "choices": [], "usage": _count_usage(request, answer), "obfuscation": "aBc9"})
     yield "data: [DONE]\n\n"
 
 
-def write_openai_failure(failure: ModelFailure) -> dict[str, Any]:
+def write_openai_failure(failure: ModelFailure, _number: int) -> dict[str, Any]:
     """Returns the body of an error."""
     kind = _ERROR_TYPES.get(failure.status, "invalid_request_error")
-    return {"error": {"message": failure.message, "type": kind, "param": None, "code": failure.code}}
+    code = failure.code or _ERROR_CODES.get(failure.status)
+    return {"error": {"message": failure.message, "type": kind, "param": None, "code": code}}
+
+
+def stream_openai_failure(failure: ModelFailure, number: int) -> str:
+    """Returns the event of an error in a stream that has begun."""
+    return _write_event(write_openai_failure(failure, number))
+
+
+def write_openai_headers(number: int, *, is_limited: bool) -> dict[str, str]:
+    """Returns the headers of every answer: its id, and what is left of the limits."""
+    left = 0 if is_limited else 1
+    return {
+        "x-request-id": f"req_{number}", "openai-version": "2020-10-01", "openai-processing-ms": "1",
+        "x-ratelimit-limit-requests": "10000", "x-ratelimit-limit-tokens": "2000000",
+        "x-ratelimit-remaining-requests": str(9_999 * left), "x-ratelimit-remaining-tokens": str(1_999_000 * left),
+        "x-ratelimit-reset-requests": "6ms", "x-ratelimit-reset-tokens": "6m0s" if is_limited else "0s",
+    }  # fmt: skip
+
+
+def find_openai_problem(request: ModelRequest) -> str | None:
+    """Returns why the service would refuse the conversation: calls without results, or results without calls."""
+    waiting: list[str] = []
+    for place, message in enumerate(request.messages):
+        if message.get("role") == "tool":
+            if message.get("tool_call_id") not in waiting:
+                return (
+                    f"Invalid parameter: messages with role 'tool' must be a response to a preceding message with "
+                    f"'tool_calls' (messages.[{place}])."
+                )
+            waiting.remove(str(message["tool_call_id"]))
+            continue
+        if waiting:
+            break
+        waiting = [str(call.get("id")) for call in message.get("tool_calls") or ()]
+    if waiting:
+        return (
+            "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "
+            f"The following tool_call_ids did not have response messages: {', '.join(waiting)}"
+        )
+    return None
+
+
+def describe_openai_overflow(tokens: int, most: int) -> ModelFailure:
+    """Returns what the service answers to a conversation that is too long."""
+    text = f"This model's maximum context length is {most} tokens. However, your messages resulted in {tokens} tokens."
+    return ModelFailure(400, f"{text} Please reduce the length of the messages.", code="context_length_exceeded")
 
 
 def _choose_finish(answer: ModelAnswer) -> str:
@@ -94,12 +146,15 @@ def _choose_finish(answer: ModelAnswer) -> str:
 
 
 def _count_usage(request: ModelRequest, answer: ModelAnswer) -> dict[str, Any]:
-    sent = answer.input_tokens if answer.input_tokens is not None else max(1, len(json.dumps(request.body)) // 4)
-    said = answer.output_tokens if answer.output_tokens is not None else max(1, count_characters(answer) // 4)
+    sent, said = count_input(request, answer), count_output(answer)
     return {
         "prompt_tokens": sent, "completion_tokens": said, "total_tokens": sent + said,
         "prompt_tokens_details": {"cached_tokens": answer.cached_tokens, "audio_tokens": 0},
-        "completion_tokens_details": {"reasoning_tokens": 0},
+        # The service counts what the model thinks and does not show it.
+        "completion_tokens_details": {
+            "reasoning_tokens": len(answer.thinking) // 4, "audio_tokens": 0, "accepted_prediction_tokens": 0,
+            "rejected_prediction_tokens": 0,
+        },
     }  # fmt: skip
 
 

@@ -74,7 +74,7 @@ async def open_durable_stores(config: Config, clock: Callable[[], float] = time.
             Journal(store, seal, clock),
             KeptOutcomes(store, seal, clock, tenant_bytes=config.records.outcomes_mb << 20),
         )
-        kept = build_session_stores(store, config, derive_key(key, "skills"), guard)
+        kept = build_session_stores(store, config, derive_key(key, "skills"), guard, seal)
         await kept.adopt_old_folders()
         chores = DailyRetention(
             store=store,

@@ -13,10 +13,12 @@ from gristmill.config.tree import Config
 from gristmill.errors import Conflict, LimitExceeded, NotFound
 from gristmill.guard.policy.seen_sources import SeenSources, build_forget_statements, name_files_scope
 from gristmill.ledger.ledger_keys import derive_key
+from gristmill.ledger.record_seal import RecordSeal
 from gristmill.model import LOCAL_IDENTITY, Limits, Tool
 from gristmill.runtime.execution import session_redactors
 from gristmill.runtime.open.open_records import load_ledger_key, open_config_store
 from gristmill.runtime.open.state_folders import NOBODY_ID
+from gristmill.session.conversations.conversation_store import BytesSeal, ConversationRules, ConversationStore
 from gristmill.session.files.old_folder_names import has_old_folders, rename_old_folders
 from gristmill.session.files.trim_workspace import trim_workspace
 from gristmill.session.files.workspace import Workspaces, make_folder_name
@@ -55,6 +57,7 @@ class SessionStores(Struct, frozen=True, kw_only=True):
     endings: SessionEndings
     clock_guard: ClockGuard
     used_disk: UsedDisk
+    conversations: ConversationStore
 
     def files(self, session: SessionRecord) -> WorkspaceFiles:
         """Returns the files of a session, safe to touch from the host. Blocking: use it in a thread."""
@@ -89,6 +92,7 @@ class SessionStores(Struct, frozen=True, kw_only=True):
         if (problem := self.clock_guard.problem) is not None:
             raise Conflict(f"{problem}: nothing is deleted as old. If the clock is right, run `{CONFIRM_COMMAND}`")
         await self.seen_servers.forget_gone_skills()
+        await self.conversations.prune()
         return await self.sessions.prune(size_of=self.measure_workspace)
 
     async def prune_as_it_fills(self) -> None:
@@ -110,12 +114,12 @@ async def open_session_stores(config: Config) -> AsyncGenerator[SessionStores]:
     async with open_config_store(config) as store:
         guard = ClockGuard(store)
         await guard.sync()
-        stores = build_session_stores(store, config, derive_key(key, "skills"), guard)
+        stores = build_session_stores(store, config, derive_key(key, "skills"), guard, RecordSeal(key))
         await stores.adopt_old_folders()
         yield stores
 
 
-def build_session_stores(store: Store, config: Config, key: bytes, guard: ClockGuard) -> SessionStores:
+def build_session_stores(store: Store, config: Config, key: bytes, guard: ClockGuard, seal: BytesSeal) -> SessionStores:
     """Builds the session stores over a store that is open already."""
     spaces = Workspaces(root=config.state_dir / "workspaces", uid=NOBODY_ID, gid=NOBODY_ID)
     kept, skill_rules = config.sessions, config.skills
@@ -143,7 +147,13 @@ def build_session_stores(store: Store, config: Config, key: bytes, guard: ClockG
         endings=SessionEndings(store),
         clock_guard=guard,
         used_disk=used,
+        conversations=ConversationStore(store, _build_conversation_rules(config), seal, guard.now),
     )
+
+
+def _build_conversation_rules(config: Config) -> ConversationRules:
+    chat = config.chat
+    return ConversationRules(seconds=chat.days * 86_400, per_caller=chat.per_caller, bytes=chat.conversation_mb << 20)
 
 
 def _measure_workspace(workspaces: Workspaces, key: str) -> int:

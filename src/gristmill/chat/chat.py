@@ -1,0 +1,279 @@
+"""Chat for everybody: a message becomes text, programs and calls, and an answer; conversations are kept in the store."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import suppress
+from typing import Literal, overload
+
+from langchain_core.language_models import BaseChatModel
+
+from gristmill.chat.chat_events import ChatAnswer, ChatEvent, ChatMode, TurnAnswered
+from gristmill.chat.chat_models import describe_model, open_model
+from gristmill.chat.code_backends import Approved, RuntimeBackend
+from gristmill.chat.kept_turns import KeptTurns, TurnOrder
+from gristmill.chat.plan_answers import describe_question
+from gristmill.chat.running_turns import RunningTurn, open_running_turns
+from gristmill.errors import ConfigError, Conflict, LimitExceeded, UnknownSession
+from gristmill.model import LOCAL, Identity, Json
+from gristmill.runs.served_runs import ServedRuns
+from gristmill.runtime.choose_identity import choose_identity
+from gristmill.runtime.execution.given_values import check_given_values
+from gristmill.runtime.runtime import Runtime
+from gristmill.runtime.values.kept_conversations import Conversation, ConversationMessage, ConversationTurn
+
+MESSAGE_CHARACTERS = 400_000
+"""The longest message of a user."""
+
+
+class Chat:
+    """A model in front of an open runtime: ``answer = await Chat(runtime, "anthropic:...").send("...", user="ann")``.
+
+    ``model`` is a string of LangChain's ``init_chat_model`` or a chat model; without it and ``mode`` the section ``chat`` of the
+    configuration says which. All methods belong to the event loop of the runtime.
+    """
+
+    def __init__(
+        self, runtime: Runtime, model: str | BaseChatModel | None = None, *, mode: ChatMode | None = None,
+        base_url: str | None = None, direct: Sequence[str] | None = None, runs: ServedRuns | None = None,
+    ) -> None:  # fmt: skip
+        """Opens the model. ``direct`` are the tools (``server.tool``) of the modes ``hybrid`` and ``direct``.
+
+        Raises:
+            ConfigError: there is no model or no key for it, or the mode needs tools in ``direct``.
+        """
+        config = runtime.config.chat
+        self.runtime, self.config = runtime, config
+        self.direct = tuple(config.direct if direct is None else direct)
+        self.mode: ChatMode = self._check_mode(mode or config.mode)
+        chosen = model or config.model
+        if not chosen:
+            raise ConfigError('no model is named: give one, such as "anthropic:claude-sonnet-5", or set chat.model')
+        if isinstance(chosen, str):
+            state, address = runtime.config.state_dir, config.base_url if base_url is None else base_url
+            self.model_name, self.model = chosen, open_model(chosen, state=state, base_url=address)
+        else:
+            self.model_name, self.model = describe_model(chosen), chosen
+        self._running = open_running_turns(runtime)
+        self._kept = KeptTurns(
+            backend=RuntimeBackend(runtime, runs), model=self.model, model_name=self.model_name, running=self._running
+        )
+        self._own: set[RunningTurn] = set()
+
+    @overload
+    async def send(
+        self, message: str, *, context: Mapping[str, Json] | None = None, user: str | None = None,
+        identity: Identity | None = None, conversation: str | None = None, mode: ChatMode | None = None,
+        stream: Literal[False] = False,
+    ) -> ChatAnswer: ...  # fmt: skip
+    @overload
+    async def send(
+        self, message: str, *, context: Mapping[str, Json] | None = None, user: str | None = None,
+        identity: Identity | None = None, conversation: str | None = None, mode: ChatMode | None = None,
+        stream: Literal[True],
+    ) -> AsyncGenerator[ChatEvent]: ...  # fmt: skip
+    async def send(
+        self, message: str, *, context: Mapping[str, Json] | None = None, user: str | None = None,
+        identity: Identity | None = None, conversation: str | None = None, mode: ChatMode | None = None,
+        stream: bool = False,
+    ) -> ChatAnswer | AsyncGenerator[ChatEvent]:  # fmt: skip
+        """Sends a message, in a new conversation or in the given one; returns the answer, or the events of the turn.
+
+        An answer ``awaiting_approval`` carries a question: ``decide`` answers it and continues the turn. Closing the events early
+        stops the turn, or keeps it running, as ``chat.client_gone`` says. Without ``mode`` a conversation keeps the one it has.
+
+        Raises:
+            NotFound: this user has no such conversation.
+            Conflict: a turn of it is running.
+            Busy: the tenant has too many turns at the same time.
+            LimitExceeded: the message or the context is too large.
+        """
+        if not message.strip():
+            raise ConfigError("the message is empty: say what you want to know or to have done")
+        if len(message) > MESSAGE_CHARACTERS:
+            text = f"a message has at most {MESSAGE_CHARACTERS:,} characters: put large data into files of the session"
+            raise LimitExceeded(text, limit="message", value=MESSAGE_CHARACTERS)
+        check_given_values("context", context)
+        order = TurnOrder(
+            identity=self._choose_user(user, identity), conversation=conversation,
+            text=message, context=dict(context or {}),
+            mode=None if mode is None else self._check_mode(mode), default_mode=self.mode, direct=self.direct,
+        )  # fmt: skip
+        return await self._run(order, stream=stream)
+
+    @overload
+    async def decide(
+        self, conversation: str, approve: Approved, *, by: str | None = None, user: str | None = None,
+        identity: Identity | None = None, stream: Literal[False] = False,
+    ) -> ChatAnswer: ...  # fmt: skip
+    @overload
+    async def decide(
+        self, conversation: str, approve: Approved, *, by: str | None = None, user: str | None = None,
+        identity: Identity | None = None, stream: Literal[True],
+    ) -> AsyncGenerator[ChatEvent]: ...  # fmt: skip
+    async def decide(
+        self, conversation: str, approve: Approved, *, by: str | None = None, user: str | None = None,
+        identity: Identity | None = None, stream: bool = False,
+    ) -> ChatAnswer | AsyncGenerator[ChatEvent]:  # fmt: skip
+        """Answers the question of a turn that waits (``"all"``, ``"none"`` or numbers of calls), and continues it.
+
+        Raises:
+            NotFound: this user has no such conversation.
+            Conflict: no plan of it waits.
+            Refused: the plan has expired, or lacks a call of a given number.
+        """
+        order = TurnOrder(
+            identity=self._choose_user(user, identity), conversation=conversation, approve=approve, approve_by=by,
+            default_mode=self.mode, direct=self.direct,
+        )  # fmt: skip
+        return await self._run(order, stream=stream)
+
+    @overload
+    async def resume(
+        self, conversation: str, *, user: str | None = None, identity: Identity | None = None, stream: Literal[False] = False
+    ) -> ChatAnswer: ...
+    @overload
+    async def resume(
+        self, conversation: str, *, user: str | None = None, identity: Identity | None = None, stream: Literal[True]
+    ) -> AsyncGenerator[ChatEvent]: ...
+    async def resume(
+        self, conversation: str, *, user: str | None = None, identity: Identity | None = None, stream: bool = False
+    ) -> ChatAnswer | AsyncGenerator[ChatEvent]:
+        """Continues a turn that failed, was stopped, was decided elsewhere, or whose process died.
+
+        What was called is not called again, and the model is not asked again for what it said already.
+        """
+        who = self._choose_user(user, identity)
+        order = TurnOrder(identity=who, conversation=conversation, default_mode=self.mode, direct=self.direct)
+        return await self._run(order, stream=stream)
+
+    async def stop(self, conversation: str, *, user: str | None = None, identity: Identity | None = None) -> bool:
+        """Stops the running turn, its program included; returns whether one was running here."""
+        found = self._running.find(conversation, self._choose_user(user, identity))
+        if found is None:
+            return False
+        found.stop()
+        await found.wait_until_ended()
+        return True
+
+    def follow(
+        self, conversation: str, *, user: str | None = None, identity: Identity | None = None
+    ) -> AsyncGenerator[ChatEvent] | None:
+        """Returns the events of the turn that runs now, from its beginning; None if none runs. Closing them stops nothing."""
+        found = self._running.find(conversation, self._choose_user(user, identity))
+        return None if found is None else found.follow()
+
+    async def undo(self, conversation: str, *, user: str | None = None, identity: Identity | None = None) -> bool:
+        """Forgets the last turn, so that the model does not see it; what its programs did stays done."""
+        found = await self.conversation_of(conversation, user=user, identity=identity)
+        if self._running.is_running(conversation):
+            raise Conflict("a turn of this conversation is running: stop it first")
+        messages = await self._kept.store.messages(conversation, after_turn=found.folded_turns)
+        if not messages:
+            return False
+        await self._kept.store.drop_turn(found, messages[-1].turn)
+        return True
+
+    async def conversations(
+        self, *, user: str | None = None, identity: Identity | None = None, limit: int = 50, before: float | None = None
+    ) -> tuple[Conversation, ...]:
+        """Returns the conversations of a user, those used last first; ``before`` (a time) continues after a page."""
+        return await self._kept.store.list(self._choose_user(user, identity), limit=limit, before=before)
+
+    async def conversation_of(
+        self, conversation: str, *, user: str | None = None, identity: Identity | None = None
+    ) -> Conversation:
+        """Returns one conversation.
+
+        Raises:
+            NotFound: this user has no such conversation.
+        """
+        return await self._kept.store.find(conversation, self._choose_user(user, identity))
+
+    async def messages(
+        self, conversation: str, *, user: str | None = None, identity: Identity | None = None
+    ) -> tuple[ConversationMessage, ...]:
+        """Returns the messages of a conversation, in order."""
+        await self.conversation_of(conversation, user=user, identity=identity)
+        return await self._kept.store.messages(conversation)
+
+    async def turns(
+        self, conversation: str, *, user: str | None = None, identity: Identity | None = None
+    ) -> tuple[ConversationTurn, ...]:
+        """Returns the turns of a conversation with what each cost."""
+        await self.conversation_of(conversation, user=user, identity=identity)
+        return await self._kept.store.turns(conversation)
+
+    async def question(
+        self, conversation: str, *, user: str | None = None, identity: Identity | None = None
+    ) -> Mapping[str, Json] | None:
+        """Returns the question for which a conversation waits, in the form of the event; None if it waits for nothing."""
+        found = await self.conversation_of(conversation, user=user, identity=identity)
+        plan = await self._kept.find_waiting_plan(found)
+        return None if plan is None else describe_question(plan)
+
+    async def delete(self, conversation: str, *, user: str | None = None, identity: Identity | None = None) -> bool:
+        """Deletes a conversation, its session and its files; a running turn is stopped before."""
+        who = self._choose_user(user, identity)
+        await self.stop(conversation, identity=who)
+        found = await self._kept.store.find(conversation, who)
+        await self._kept.store.delete(found)
+        with suppress(UnknownSession):  # no program ran
+            await self.runtime.delete_session(name_chat_session(conversation), identity=who)
+        return True
+
+    async def close(self) -> None:
+        """Stops all turns of this chat; they can be resumed."""
+        for turn in tuple(self._own):
+            turn.stop()
+        for turn in tuple(self._own):
+            await turn.wait_until_ended()
+
+    async def _run(self, order: TurnOrder, *, stream: bool) -> ChatAnswer | AsyncGenerator[ChatEvent]:
+        turn = RunningTurn(order.identity)
+        self._running.admit(turn)
+        try:
+            ready = await self._kept.prepare(order, turn)
+        except BaseException:
+            self._running.leave(turn)
+            raise
+        turn.task = asyncio.create_task(self._kept.work(ready, turn))
+        self._own.add(turn)
+        turn.task.add_done_callback(lambda _: self._own.discard(turn))
+        if stream:
+            return self._follow_own(turn)
+        try:
+            return await asyncio.shield(turn.task)
+        except asyncio.CancelledError:
+            if not turn.task.done():
+                self._leave_turn(turn)
+            raise
+
+    async def _follow_own(self, turn: RunningTurn) -> AsyncGenerator[ChatEvent]:
+        events, is_over = turn.follow(), False
+        try:
+            async for event in events:
+                is_over = isinstance(event, TurnAnswered)
+                yield event
+        finally:
+            await events.aclose()
+            if not is_over:
+                self._leave_turn(turn)
+
+    def _leave_turn(self, turn: RunningTurn) -> None:
+        if self.config.client_gone == "stop":
+            turn.stop()
+
+    def _choose_user(self, user: str | None, identity: Identity | None) -> Identity:
+        return choose_identity(identity, caller=user, tenant=None if user is None else LOCAL)
+
+    def _check_mode(self, mode: str) -> ChatMode:
+        if mode not in ("code", "hybrid", "direct", "auto", "blocks"):
+            raise ConfigError(f"there is no mode {mode!r}; there are code, hybrid, direct, auto and blocks")
+        if mode in ("hybrid", "direct") and not self.direct:
+            raise ConfigError(f'mode "{mode}" offers tools directly: name them, such as direct=["crm.find"], or set chat.direct')
+        return mode
+
+
+def name_chat_session(conversation: str) -> str:
+    """Returns the name of the session in which the programs of a conversation run: its files are there."""
+    return f"chat-{conversation}"
