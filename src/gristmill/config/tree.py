@@ -1,8 +1,8 @@
 """The frozen configuration tree with one section per room. Only this module and `config.sources` read files and environment.
 
-Sources, of which a later one wins: defaults, variables of other executors (``EXECUTION_TIMEOUT``), the TOML file, the
-environment (``GRISTMILL_SANDBOX__WARM=4``), keyword overrides (flags). An unknown key is refused: otherwise a misspelt limit
-would silently be no limit.
+Sources, of which a later one wins: defaults, variables of other executors (``EXECUTION_TIMEOUT``), the user's own TOML file
+(``~/.config/gristmill/gristmill.toml``), the project's, the environment (``GRISTMILL_SANDBOX__WARM=4``), keyword overrides
+(flags). An unknown key is refused: otherwise a misspelt limit would silently be no limit.
 """
 
 import difflib
@@ -204,7 +204,7 @@ class Config(Section):
 
 
 def load_config(file: str | Path | None = None, **overrides: Mapping[str, Any]) -> Config:
-    """Reads ``file`` (or ``gristmill.toml`` in the working directory, if there is one) and the environment.
+    """Reads the user's own file, ``file`` (or ``gristmill.toml`` in the working directory, if there is one) and the environment.
 
     A file of an MCP client (`.mcp.json`, `claude_desktop_config.json` and similar) is read as the `servers` section.
 

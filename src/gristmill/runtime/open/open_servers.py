@@ -40,10 +40,15 @@ async def open_discovery(config: Config) -> AsyncGenerator[Discovery]:
 
 
 @asynccontextmanager
-async def open_servers(config: Config, tools: "Mapping[str, Function]", callers: ExecutionCallers) -> AsyncGenerator[Upstreams]:
-    """Opens the configured servers, and the Python functions that the embedding application brought."""
+async def open_servers(
+    config: Config, tools: "Mapping[str, Function]", callers: ExecutionCallers, *, serving: bool = False
+) -> AsyncGenerator[Upstreams]:
+    """Opens the configured servers, and the Python functions that the embedding application brought.
+
+    A runtime that is ``serving`` may get other servers later, even if it has none at first.
+    """
     ours = _build_function_servers(tools)
-    if not config.servers:
+    if not config.servers and not serving:
         yield Upstreams(ours)
         return
     world = Surroundings(
