@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from gristmill.config.sections.servers_section import ServerConfig
 from gristmill.upstream.base import Upstream, Upstreams
+from gristmill.upstream.server_origin import hash_origin
 
 AT_ONCE = 8
 """How many servers may start in the background at the same time. A call does not wait for this limit."""
@@ -35,6 +36,7 @@ class _Running(Struct, frozen=True):
     upstream: Upstream
     config: ServerConfig
     scope: anyio.CancelScope
+    origin: str
 
 
 class ChangingServers(Upstreams):
@@ -54,6 +56,11 @@ class ChangingServers(Upstreams):
         """Adds a server that is not configured and needs no task of its own; one of the same name is replaced."""
         self._others[upstream.name] = upstream
         super().add(upstream)
+
+    def find_origin(self, name: str) -> str | None:
+        """Returns a digest of what the server of that name starts or reaches; None if it is not configured."""
+        running = self._running.get(name)
+        return None if running is None else running.origin
 
     def change(self, servers: Mapping[str, ServerConfig]) -> ServerChanges:
         """Opens, replaces and removes servers so that they are the enabled ones of ``servers``; returns what was different.
@@ -78,7 +85,7 @@ class ChangingServers(Upstreams):
 
     def _start(self, name: str, config: ServerConfig) -> _Running:
         upstream, scope = self._open_server(name, config), anyio.CancelScope()
-        running = _Running(upstream, config, scope)
+        running = _Running(upstream, config, scope, hash_origin(config))
         self._tasks.start_soon(partial(_run_in_scope, upstream, scope))
         if config.connect == "background" or not upstream.tools:
             self._tasks.start_soon(self._settle, running)
