@@ -22,6 +22,7 @@ from gristmill.config.sections.flows_section import FlowsConfig
 from gristmill.config.sections.guard_section import GuardConfig
 from gristmill.config.sections.mask_section import MaskConfig
 from gristmill.config.sections.policy_section import PolicyConfig
+from gristmill.config.sections.programs_section import ProgramsConfig
 from gristmill.config.sections.quota_section import QuotaConfig
 from gristmill.config.sections.records_section import RecordsConfig
 from gristmill.config.sections.serve_section import ServeConfig
@@ -170,6 +171,8 @@ class Config(Section):
 
     servers: ServersConfig = Field(default_factory=dict)
     """Tool servers by name. An empty table offers no tools."""
+    programs: ProgramsConfig = use_section_defaults()
+    """What all programs of tool servers get from Gristmill's environment."""
     catalog: CatalogConfig = use_section_defaults()
     """What is learned about tools, and what happens when a tool's definition changes."""
     sandbox: SandboxConfig = use_section_defaults()

@@ -54,6 +54,7 @@ async def open_servers(
         return
     world = Surroundings(
         environ=dict(os.environ),
+        env_pass=config.programs.env_pass,
         cache=make_state_folder(config.state_dir / "upstreams"),
         keyring=partial(read_secret, config.state_dir),
         open_token_store=partial(open_token_store, config.state_dir),
