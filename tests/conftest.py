@@ -20,9 +20,10 @@ settings.load_profile("gristmill")
 
 @pytest.fixture(scope="session", autouse=True)
 def own_state_folder(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
-    """Gives the tests a default state folder of their own: the user's may hold the records of another version."""
+    """Gives the tests a default state folder of their own, and no configuration of the user."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state-home")))
+        patch.setenv("GRISTMILL_USER_CONFIG", "")
         yield
 
 

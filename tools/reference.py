@@ -37,7 +37,8 @@ def config_page() -> str:
     lines = [
         "# Configuration",
         "",
-        "`gristmill.toml`, then the environment (`GRISTMILL_SANDBOX__WARM=4`), then flags; later wins.",
+        "`~/.config/gristmill/gristmill.toml`, `gristmill.toml`, then the environment (`GRISTMILL_SANDBOX__WARM=4`), then",
+        "flags; later wins.",
         "",
     ]
     servers = ["", "## `[servers.NAME]`", "", "One tool server.", "", *_section(ServerConfig, "servers.NAME.")]

@@ -89,9 +89,23 @@ class DefinitionFlagged(Struct, frozen=True, kw_only=True):
     shown: str
 
 
+class ConfigChanged(Struct, frozen=True, kw_only=True):
+    """The configuration was changed while it was in use: names of servers, and of sections that wait for a restart.
+
+    With an ``error`` the new one cannot be used, and nothing has changed.
+    """
+
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    policy: bool = False
+    waiting: tuple[str, ...] = ()
+    error: str | None = None
+
+
 Event = (
     OutputWritten | CallStarted | CallFinished | CallProgressed | ServerChanged | ToolsListed
-    | ToolsChanged | DefinitionChanged | DefinitionFlagged
+    | ToolsChanged | DefinitionChanged | DefinitionFlagged | ConfigChanged
 )  # fmt: skip
 Emit = Callable[[Event], None]
 

@@ -1,8 +1,8 @@
 """The frozen configuration tree with one section per room. Only this module and `config.sources` read files and environment.
 
-Sources, of which a later one wins: defaults, variables of other executors (``EXECUTION_TIMEOUT``), the TOML file, the
-environment (``GRISTMILL_SANDBOX__WARM=4``), keyword overrides (flags). An unknown key is refused: otherwise a misspelt limit
-would silently be no limit.
+Sources, of which a later one wins: defaults, variables of other executors (``EXECUTION_TIMEOUT``), the user's own TOML file
+(``~/.config/gristmill/gristmill.toml``), the project's, the environment (``GRISTMILL_SANDBOX__WARM=4``), keyword overrides
+(flags). An unknown key is refused: otherwise a misspelt limit would silently be no limit.
 """
 
 import difflib
@@ -23,6 +23,7 @@ from gristmill.config.sections.flows_section import FlowsConfig
 from gristmill.config.sections.guard_section import GuardConfig
 from gristmill.config.sections.mask_section import MaskConfig
 from gristmill.config.sections.policy_section import PolicyConfig
+from gristmill.config.sections.programs_section import ProgramsConfig
 from gristmill.config.sections.quota_section import QuotaConfig
 from gristmill.config.sections.records_section import RecordsConfig
 from gristmill.config.sections.serve_section import ServeConfig
@@ -171,6 +172,8 @@ class Config(Section):
 
     servers: ServersConfig = Field(default_factory=dict)
     """Tool servers by name. An empty table offers no tools."""
+    programs: ProgramsConfig = use_section_defaults()
+    """What all programs of tool servers get from Gristmill's environment."""
     catalog: CatalogConfig = use_section_defaults()
     """What is learned about tools, and what happens when a tool's definition changes."""
     sandbox: SandboxConfig = use_section_defaults()
@@ -207,7 +210,7 @@ class Config(Section):
 
 
 def load_config(file: str | Path | None = None, **overrides: Mapping[str, Any]) -> Config:
-    """Reads ``file`` (or ``gristmill.toml`` in the working directory, if there is one) and the environment.
+    """Reads the user's own file, ``file`` (or ``gristmill.toml`` in the working directory, if there is one) and the environment.
 
     A file of an MCP client (`.mcp.json`, `claude_desktop_config.json` and similar) is read as the `servers` section.
 

@@ -1,5 +1,6 @@
 """Lists the metrics for Prometheus, and counts none of them: ``prometheus_metrics`` counts where counting is on."""
 
+from collections.abc import Iterable
 from typing import Literal
 
 from msgspec import Struct
@@ -72,6 +73,9 @@ class NoMetrics:
 
     content_type = CONTENT_TYPE
     """The media type of what ``render`` returns."""
+
+    def add_servers(self, servers: Iterable[str]) -> None:
+        """Takes note of servers that were added after the start."""
 
     def count_execution(self, status: str, *, seconds: float, memory_mb: float) -> None:
         """Counts an execution that ended."""

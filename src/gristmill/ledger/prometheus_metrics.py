@@ -29,14 +29,20 @@ class Metrics(NoMetrics):
         self._metrics: dict[str, Any] = {metric.name: _create_metric(metric, self.registry) for metric in METRICS}
         for kind, size in (sizes or {}).items():
             self._metrics["sandbox_pool_size"].labels(kind).set(size)
-        self._servers = frozenset(servers)
+        self._servers: frozenset[str] = frozenset()
+        self.add_servers(servers)
         self._create_zero_series()
+
+    def add_servers(self, servers: Iterable[str]) -> None:
+        """Counts calls to ``servers`` under their names, too; what was counted for others stays."""
+        added = frozenset(servers) - self._servers
+        self._servers |= added
+        for server in added:
+            for outcome in ("ok", "refused.call", "upstream.unavailable"):
+                self._metrics["tool_calls_total"].labels(server, outcome)
 
     def _create_zero_series(self) -> None:
         """Creates the series that alerts watch, with value 0: a first burst counts as an increase only after an earlier value."""
-        for server in self._servers:
-            for outcome in ("ok", "refused.call", "upstream.unavailable"):
-                self._metrics["tool_calls_total"].labels(server, outcome)
         for status in ("ok", "failed", "crashed", "limited", "sandbox.unavailable", "store.unavailable"):
             self._metrics["code_executions_total"].labels(status)
         for status in ("200", "429", "500", "503"):

@@ -82,7 +82,7 @@ async def open_rooms(
     notices = SecurityNotices(time.time)
     callers = ExecutionCallers(emit, ask, notices if serving else ignore_event)
     async with (
-        open_servers(config, tools, callers) as upstreams,
+        open_servers(config, tools, callers, serving=serving) as upstreams,
         open_library(config, upstreams, callers) as library,
         open_durable_stores(config) as durable,
         sandboxes(config) as (pool, kept),

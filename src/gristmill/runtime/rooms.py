@@ -5,6 +5,7 @@ import re
 from msgspec import Struct, field
 
 from gristmill.config.tree import Config
+from gristmill.events import ConfigChanged
 from gristmill.ledger.tokens.spent_tokens import SpentTokens
 from gristmill.runtime.calls.broker import Broker
 from gristmill.runtime.calls.mask_and_flow_layers import MaskAndFlowLayers
@@ -14,6 +15,7 @@ from gristmill.runtime.execution.intake import Intake
 from gristmill.runtime.execution.plan_differences import PlanDifferences
 from gristmill.runtime.execution.program.check_code import CodeChecks
 from gristmill.runtime.hints.give_hints import HintGiver
+from gristmill.runtime.open.change_config import ChangingParts, change_config
 from gristmill.runtime.open.ended_sessions import EndedSessions
 from gristmill.runtime.open.sandboxes.typescript_sandboxes import TypeScriptSandboxes
 from gristmill.runtime.open.session_stores import SessionStores
@@ -59,6 +61,14 @@ class Rooms(Struct, frozen=True, kw_only=True):
     hints: HintGiver
     callers: ExecutionCallers = field(default_factory=ExecutionCallers)
     _spaces_with_tools: set[str] = field(default_factory=set[str])
+
+    async def change_config(self, before: Config, wanted: Config) -> tuple[Config, ConfigChanged]:
+        """Takes the servers and the policy of ``wanted`` into use in place of those of ``before``; see ``change_config``."""
+        parts = ChangingParts(
+            upstreams=self.upstreams, library=self.library, broker=self.broker, redactors=self.content_masks.redactors,
+            metrics=self.recorder.metrics,
+        )  # fmt: skip
+        return await change_config(parts, before, wanted)
 
     async def forget_session(self, session: SessionRecord) -> bool:
         """Ends a session for good; returns whether no other process keeps anything of it now."""

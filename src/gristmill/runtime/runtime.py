@@ -8,7 +8,7 @@ import asyncio
 import dataclasses
 import time
 import uuid
-from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from gristmill.catalog.search.search_hits import BUDGET_TOKENS
 from gristmill.errors import ConfigError, Error, Refused, UnknownSession
-from gristmill.events import Emit, ignore_event
+from gristmill.events import ConfigChanged, Emit, ignore_event
 from gristmill.model import LOCAL, Execution, Limits
 from gristmill.runtime.calls.learn_from_calls import OUTSIDE
 from gristmill.runtime.choose_identity import choose_identity
@@ -92,6 +92,9 @@ class Runtime:
 
     def __init__(self, rooms: Rooms) -> None:
         self._rooms = rooms
+        self._config = rooms.config
+        self.config_listeners: list[Callable[[ConfigChanged], None]] = []
+        """Functions that are told when another configuration was taken into use."""
         self._allowed_limits = rooms.config.sandbox.limits.to_limits()
         self._readiness = ReadinessProbe(rooms.pool, rooms.serving_processes, rooms.config.state_dir)
         self.loop = asyncio.get_running_loop()
@@ -132,8 +135,21 @@ class Runtime:
 
     @property
     def config(self) -> Config:
-        """Returns the configuration that the runtime was opened with."""
-        return self._rooms.config
+        """Returns the configuration in use: the one that the runtime was opened with, and the parts that were changed since."""
+        return self._config
+
+    async def change_config(self, config: Config) -> ConfigChanged:
+        """Takes the servers and the policy of ``config`` into use; what runs goes on, and sees them from its next call on.
+
+        Returns what was different, and which other sections wait for a restart. If it raises, nothing has changed.
+
+        Raises:
+            ConfigError: the policy cannot be used, or the runtime was opened without servers and not for ``serving``.
+        """
+        self._config, change = await self._rooms.change_config(self._config, config)
+        for listener in self.config_listeners:
+            listener(change)
+        return change
 
     async def readiness_problem(self) -> str | None:
         """Returns why executions cannot run now; None when they can."""

@@ -1,9 +1,11 @@
 """The interface of every tool server (``Upstream``), and ``Upstreams``, which routes a call to the server that its key names."""
 
 import difflib
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import Literal, Protocol, runtime_checkable
 
+import anyio
 from msgspec import Struct
 
 from gristmill.errors import UnknownTool, UpstreamError, UpstreamUnavailable
@@ -136,6 +138,8 @@ class Upstreams:
 
     def __init__(self, upstreams: Iterable[Upstream]) -> None:
         self._by_name = {upstream.name: upstream for upstream in upstreams}
+        self._under_way: Counter[Upstream] = Counter()
+        self._idle: dict[Upstream, anyio.Event] = {}
 
     def add(self, upstream: Upstream) -> None:
         """Adds a server that needs no task of its own; one of the same name is replaced."""
@@ -154,7 +158,24 @@ class Upstreams:
             raise UnknownTool(f"there is no server {server!r}", near=difflib.get_close_matches(server, self._by_name, n=3))
         if call.positional:
             raise UpstreamError(f"{call.tool}: arguments without a name must be named before the call leaves")
-        return await upstream.call(tool, call)
+        self._under_way[upstream] += 1
+        try:
+            return await upstream.call(tool, call)
+        finally:
+            self._under_way[upstream] -= 1
+            if not self._under_way[upstream]:
+                del self._under_way[upstream]
+                if self._idle and upstream in self._idle:
+                    self._idle.pop(upstream).set()
+
+    def replace(self, upstreams: Iterable[Upstream]) -> None:
+        """Offers ``upstreams`` from now on; calls that are under way go on with the server that they began with."""
+        self._by_name = {upstream.name: upstream for upstream in upstreams}
+
+    async def wait_until_idle(self, upstream: Upstream) -> None:
+        """Returns when no call to ``upstream`` is under way, also if it is not offered any more."""
+        if upstream in self._under_way:
+            await self._idle.setdefault(upstream, anyio.Event()).wait()
 
     def __iter__(self) -> Iterator[Upstream]:
         return iter(self._by_name.values())

@@ -13,6 +13,7 @@ from msgspec import Struct
 from gristmill.config.sections.servers_section import ServerConfig
 from gristmill.errors import ConfigError
 from gristmill.upstream.base import Upstream
+from gristmill.upstream.http.environment_proxy import ProxyChoice
 from gristmill.upstream.http.http_transport import HttpAddress, make_http_transport, make_sse_transport
 from gristmill.upstream.json_limits import JsonLimits
 from gristmill.upstream.listing.remembered_tools import RememberedTools, load_remembered_tools, save_remembered_tools
@@ -20,7 +21,7 @@ from gristmill.upstream.listing.tool_filter import ToolFilter
 from gristmill.upstream.login.oauth_login import LoginBrowser, SharedLogin, make_login_provider
 from gristmill.upstream.mcp.mcp_connection import Dial
 from gristmill.upstream.mcp.supervisor import SupervisedServer
-from gristmill.upstream.secret_references import SecretReferences
+from gristmill.upstream.secret_references import SecretReferences, find_proxy_passwords
 from gristmill.upstream.server_terms import OutsideHooks, ServerTerms
 from gristmill.upstream.stdio.confined_program import confine_program
 from gristmill.upstream.stdio.process_warden import ProcessWarden
@@ -56,7 +57,7 @@ def build_server(name: str, config: ServerConfig, world: Surroundings, warden: P
         has_listener=world.has_listener,
     )
     dial = (
-        _make_stdio_dial(name, config, secrets, _ChildParts(warden, output, world.confine))
+        _make_stdio_dial(name, config, secrets, _ChildParts(warden, output, world.confine, world.env_pass))
         if config.kind == "stdio"
         else _make_http_dial(name, config, secrets, world)
     )
@@ -83,6 +84,7 @@ class _ChildParts(Struct, frozen=True):
     warden: ProcessWarden
     output: ServerOutput
     confine: Confine | None
+    env_pass: tuple[str, ...] = ()
 
 
 def _make_stdio_dial(name: str, config: ServerConfig, secrets: SecretReferences, child: _ChildParts) -> Dial:
@@ -91,7 +93,7 @@ def _make_stdio_dial(name: str, config: ServerConfig, secrets: SecretReferences,
     @asynccontextmanager
     async def dial() -> AsyncGenerator[Any]:
         child.output.clear()
-        program = await anyio.to_thread.run_sync(_resolve_program, config, secrets)
+        program = await anyio.to_thread.run_sync(_resolve_program, config, secrets, child.env_pass)
         async with (
             confine_program(name, config, program, secrets, child.confine) as program,
             open_stdio_transport(program, warden=child.warden, output=child.output) as streams,
@@ -101,14 +103,14 @@ def _make_stdio_dial(name: str, config: ServerConfig, secrets: SecretReferences,
     return dial
 
 
-def _resolve_program(config: ServerConfig, secrets: SecretReferences) -> ServerProgram:
+def _resolve_program(config: ServerConfig, secrets: SecretReferences, env_pass: tuple[str, ...]) -> ServerProgram:
     """Resolves the secrets of ``config`` into a program to start. Runs in a thread, because a keyring may block."""
     assert config.command
     given = {key: secrets.resolve(value) for key, value in config.env.items()}
     return ServerProgram(
         command=secrets.resolve(config.command),
         args=tuple(secrets.resolve(word) for word in config.args),
-        env=make_minimal_environment(secrets.environ, given),
+        env=make_minimal_environment(secrets.environ, given, secrets.pass_on((*env_pass, *config.env_pass))),
         cwd=config.cwd,
         cap=config.message_mb * 1_000_000,
         limits=JsonLimits(values=config.message_values),
@@ -150,7 +152,18 @@ def make_http_address(
         limits=JsonLimits(values=config.message_values),
         call_seconds=config.call_seconds,
         auth=auth,
+        proxies=read_proxies(secrets),
     )
+
+
+def read_proxies(secrets: SecretReferences) -> ProxyChoice:
+    """Returns the proxies of the environment; their passwords are masked from now on.
+
+    Raises:
+        ConfigError: a proxy is of a kind that is not supported.
+    """
+    secrets.note_secrets(find_proxy_passwords(secrets.environ))
+    return ProxyChoice.from_environ(secrets.environ)
 
 
 def _save_tools(folder: Path | None, name: str, config: ServerConfig, remembered: RememberedTools) -> None:

@@ -11,7 +11,8 @@ import anyio.to_thread
 
 from gristmill.config.sections.servers_section import ServerConfig
 from gristmill.errors import ConfigError
-from gristmill.upstream.base import BrokenServer, Upstream, Upstreams
+from gristmill.upstream.base import BrokenServer, Upstream
+from gristmill.upstream.changing_servers import ChangingServers
 from gristmill.upstream.lazy_server import LazyServer, MakeServer
 from gristmill.upstream.listing.remembered_tools import RememberedTools, load_remembered_tools
 from gristmill.upstream.listing.tool_filter import ToolFilter
@@ -22,46 +23,33 @@ from gristmill.upstream.surroundings import Surroundings
 
 __all__ = ["Surroundings", "open_upstreams"]
 
-_AT_ONCE = 8
-"""How many servers may start in the background at the same time. A call does not wait for this limit."""
 _SLOW_MODULE = "gristmill.upstream.build_server"
 
 
 @asynccontextmanager
 async def open_upstreams(
     servers: Mapping[str, ServerConfig], world: Surroundings, *, others: tuple[Upstream, ...] = ()
-) -> AsyncGenerator[Upstreams]:
+) -> AsyncGenerator[ChangingServers]:
     """Opens all enabled servers and ``others``; yields at once, and connections are made in the background.
 
     A server that cannot be used says so in its status. It never keeps the others from being opened.
     """
     failure: Exception | None = None
     async with open_warden() as warden, anyio.create_task_group() as tasks:
-        enabled = {name: config for name, config in servers.items() if config.enabled}
         loading = anyio.Lock()  # fifty servers that are built at the same time import the SDK once, in one thread
-        upstreams = [
-            _open_server(name, config, world, partial(_build_in_background, name, config, world, warden, loading))
-            for name, config in enabled.items()
-        ]
-        upstreams += others
-        at_once = anyio.CapacityLimiter(_AT_ONCE)
-        for upstream in upstreams:
-            tasks.start_soon(upstream.run)
-            config = enabled.get(upstream.name)
-            if config and (config.connect == "background" or not upstream.tools):
-                tasks.start_soon(_wait_until_settled, upstream, at_once)
+
+        def open_server(name: str, config: ServerConfig) -> Upstream:
+            return _open_server(name, config, world, partial(_build_in_background, name, config, world, warden, loading))
+
+        upstreams = ChangingServers(tasks, open_server, others)
+        upstreams.change(servers)
         try:
-            yield Upstreams(upstreams)
+            yield upstreams
         except Exception as error:  # the exception of the caller's block must not come back wrapped in a group
             failure = error
         tasks.cancel_scope.cancel()
     if failure is not None:
         raise failure
-
-
-async def _wait_until_settled(upstream: Upstream, at_once: anyio.CapacityLimiter) -> None:
-    async with at_once:
-        await upstream.wait_until_settled()
 
 
 def _open_server(name: str, config: ServerConfig, world: Surroundings, make: MakeServer) -> Upstream:

@@ -3,10 +3,12 @@
 The environment and the keyring are parameters; nothing here reads them by itself.
 """
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from urllib.parse import unquote, urlsplit
 
-from gristmill.config.sections.servers_section import SECRET_REFERENCE
+from gristmill.config.sections.servers_section import SECRET_REFERENCE, names_secret
 from gristmill.errors import ConfigError
 
 Keyring = Callable[[str, str], str | None]
@@ -43,6 +45,19 @@ class SecretReferences:
         """
         return SECRET_REFERENCE.sub(lambda found: self._resolve_one(found[1], found[2]), text)
 
+    def pass_on(self, patterns: Iterable[str]) -> dict[str, str]:
+        """Returns the variables whose names match ``patterns``; values of those that name a secret are masked from now on."""
+        # An exact name, or * for any letters: a question mark and brackets have no meaning in such a pattern.
+        wanted = re.compile("|".join(re.escape(each).replace(r"\*", ".*") for each in patterns) or r"(?!)")
+        found = {name: value for name, value in self.environ.items() if wanted.fullmatch(name)}
+        self.note_secrets(value for name, value in found.items() if names_secret(name))
+        self.note_secrets(find_proxy_passwords(found))
+        return found
+
+    def note_secrets(self, values: Iterable[str]) -> None:
+        """Masks ``values`` too."""
+        self._resolved.update(value for value in values if len(value) >= _SHORTEST_MASKED)
+
     def mask(self, text: str) -> str:
         """Replaces each value that was resolved before by stars."""
         for value in sorted(self._resolved, key=len, reverse=True):
@@ -70,3 +85,16 @@ class SecretReferences:
         if value is None:
             raise ConfigError(f"the keyring has no entry {service}/{entry}: run `gristmill secrets set {service}/{entry}`")
         return value
+
+
+def find_proxy_passwords(environ: Mapping[str, str]) -> frozenset[str]:
+    """Returns the passwords in the variables of proxies, so that they can be masked."""
+    found: set[str] = set()
+    for name, value in environ.items():
+        if name.lower() in ("http_proxy", "https_proxy", "all_proxy"):
+            try:
+                password = urlsplit(value if "://" in value else f"http://{value}").password
+            except ValueError:
+                continue
+            found |= {password, unquote(password)} if password else set()
+    return frozenset(found)

@@ -61,6 +61,8 @@ class Surroundings:
     environ: Mapping[str, str] = field(repr=False)
     cache: Path | None = None
     """Folder for remembered tools; with None, tools are not remembered."""
+    env_pass: tuple[str, ...] = ()
+    """Patterns of the variables of ``environ`` that every program gets."""
     keyring: Keyring = report_no_keyring
     open_token_store: OpenTokenStore | None = None
     """Opens the store for the tokens of a server's login."""

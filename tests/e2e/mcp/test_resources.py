@@ -239,7 +239,7 @@ async def test_some_of_many_calls_are_cancelled_and_the_others_are_answered(stat
     assert {number: result.structured_content["result"] for number, result in results.items()} == {0: 0, 2: 2, 4: 4}
 
 
-async def test_only_the_list_of_files_is_said_to_be_able_to_change(state: Path, mode: Mode) -> None:
+async def test_the_lists_of_files_and_tools_are_said_to_be_able_to_change(state: Path, mode: Mode) -> None:
     async with open_door(state) as door, connected(door, mode) as client:
         if mode == "legacy":
             said: Any = client.server_capabilities.model_dump(by_alias=True)
@@ -247,7 +247,7 @@ async def test_only_the_list_of_files_is_said_to_be_able_to_change(state: Path, 
             said = (await client.session.send_discover(mode))["capabilities"]
 
     changing = {name for name in ("tools", "prompts", "resources") if said[name].get("listChanged")}
-    assert changing == {"resources"}
+    assert changing == {"resources", "tools"}
 
 
 ROWS = "[{'n': n, 'mail': f'ann{n}' + chr(64) + 'example.com'} for n in range(2000)]"

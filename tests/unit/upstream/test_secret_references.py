@@ -31,3 +31,15 @@ def test_a_reference_that_leads_nowhere_is_an_error(text: str) -> None:
 def test_an_entry_that_the_keyring_lacks_is_an_error() -> None:
     with pytest.raises(ConfigError, match="no entry a/b"):
         SecretReferences(environ={}, keyring=lambda _service, _name: None).resolve("${keyring:a/b}")
+
+
+def test_variables_are_passed_on_by_name_and_their_secrets_masked() -> None:
+    environ = {
+        "AWS_REGION": "eu", "AWS_SECRET_ACCESS_KEY": "s3cr3t", "LC_ALL": "C", "OTHER": "x", "A.S": "y",
+        "HTTPS_PROXY": "http://me:pa%24sword@p:1",
+    }  # fmt: skip
+    secrets = SecretReferences(environ=environ)
+    passed = secrets.pass_on(("AWS_*", "LC_ALL", "A?S", "HTTPS_PROXY"))
+    assert passed.keys() == {"AWS_REGION", "AWS_SECRET_ACCESS_KEY", "LC_ALL", "HTTPS_PROXY"}
+    assert secrets.mask("eu s3cr3t pa%24sword pa$sword x") == "eu *** *** *** x"
+    assert secrets.pass_on(()) == {}

@@ -11,6 +11,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from gristmill.config.sections.base import Section
+from gristmill.config.sections.programs_section import VariablePattern
 
 RESERVED_NAMES = frozenset({"skills", "gristmill"})
 """Server names that have another meaning in a tool key."""
@@ -86,7 +87,9 @@ class ServerConfig(Section):
     args: tuple[str, ...] = ()
     """Its arguments; references are resolved."""
     env: dict[str, str] = Field(default_factory=dict[str, str])
-    """Its environment variables, beside PATH, HOME and LANG. No other variable of Gristmill's environment is passed on."""
+    """Its environment variables, beside PATH, HOME, LANG and those of `env_pass`, here and under [programs]."""
+    env_pass: tuple[VariablePattern, ...] = ()
+    """More variables of Gristmill's environment that its program gets, such as `AWS_*`; `programs.env_pass` is for all."""
     cwd: Path | None = None
     """Its working directory."""
     confine: ConfineConfig | None = None
@@ -141,6 +144,12 @@ class ServerConfig(Section):
     def _refuse_confine_without_command(self) -> Self:
         if self.confine is not None and not self.command:
             raise ValueError("confine is for a program that Gristmill starts: it needs `command`")
+        return self
+
+    @model_validator(mode="after")
+    def _refuse_env_pass_without_command(self) -> Self:
+        if self.env_pass and not self.command:
+            raise ValueError("env_pass is for a program that Gristmill starts: it needs `command`")
         return self
 
     @model_validator(mode="after")

@@ -24,6 +24,11 @@ class CleanErrors:
         self._credentials = credentials
         self._folders = {path: word for path, word in (folders or {}).items() if len(path) > 1}
 
+    def learn_credentials(self, credentials: frozenset[str]) -> None:
+        """Hides ``credentials`` too."""
+        self._credentials |= credentials
+        self.__dict__.pop("_find", None)
+
     async def __call__(self, call: ToolCall, proceed: Handler) -> ToolResult:
         """Passes the call on, and cleans the text of its error."""
         try:

@@ -6,7 +6,7 @@ The searches themselves are in the folder `detectors`; this file combines them. 
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import translate
 from urllib.parse import quote
 
@@ -44,7 +44,7 @@ class Detector:
     """Finds personal data and secrets in texts. Built once, shared by all sessions."""
 
     def __init__(self, wanted: DetectionTargets = DetectionTargets()) -> None:
-        self._kinds = wanted.kinds
+        self._wanted, self._kinds = wanted, wanted.kinds
         self.has_patterns = bool(wanted.patterns)
         self._patterns = [build_pattern_finder(wanted.patterns)] if wanted.patterns else []
         self._literals = _build_literal_finders(wanted)
@@ -52,6 +52,14 @@ class Detector:
         self._find_whole = build_whole_finder(wanted.kinds)
         allowed = [f"(?:{translate(pattern)})" for pattern in wanted.allow]
         self._allowed = re.compile("|".join(allowed), re.IGNORECASE) if allowed else None
+
+    def learn_credentials(self, credentials: frozenset[str]) -> None:
+        """Looks for ``credentials`` too, from the next text on."""
+        if credentials <= self._wanted.literals:
+            return
+        self._wanted = replace(self._wanted, literals=self._wanted.literals | credentials)
+        self._literals = _build_literal_finders(self._wanted)
+        self._finders = self._literals + _build_finders(self._wanted) + self._patterns
 
     def find(self, text: str) -> Found:
         """Finds everything in ``text``, in order and without overlaps, also what is written in another form."""

@@ -48,6 +48,11 @@ class Policy:
         """
         return cls(config, read_rules(config))
 
+    def take_rules(self, other: "Policy") -> None:
+        """Decides by the rules and settings of ``other`` from now on."""
+        self._config, self._rules = other._config, other._rules
+        self._rules_by_tool, self._decisions = {}, {}
+
     @property
     def dry_run(self) -> bool:
         """Whether only calls of read-only tools are sent (``Decision.read_only``)."""

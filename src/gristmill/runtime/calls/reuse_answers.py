@@ -13,7 +13,7 @@ from gristmill.runtime.execution.execution_state import ExecutionState
 MOST_ANSWERS = 1_000
 """Most answers that are kept, for all sessions together; the one used longest ago is dropped first."""
 
-_Key = tuple[Identity, str, str]
+_Key = tuple[Identity, str, str, int]
 
 
 class AnswerCache(Struct):
@@ -22,8 +22,15 @@ class AnswerCache(Struct):
     clock: Callable[[], float] = time.monotonic
     on_read: Callable[[bool], None] = lambda _hit: None
     """Receives, for every read, whether it was answered from here."""
+    epoch: int = 0
+    """Part of every key: answers of servers that were set up in another way are never found again."""
     _answers: OrderedDict[_Key, tuple[float, ToolResult]] = field(default_factory=OrderedDict[_Key, tuple[float, ToolResult]])
     _under_way: dict[_Key, asyncio.Future[ToolResult]] = field(default_factory=dict[_Key, asyncio.Future[ToolResult]])
+
+    def forget_answers(self) -> None:
+        """Forgets every answer, also those of reads that are under way."""
+        self.epoch += 1
+        self._answers.clear()
 
     def get(self, key: _Key) -> ToolResult | None:
         """Returns an answer that has not expired, or None."""
@@ -88,7 +95,7 @@ class ReuseAnswers(Struct, frozen=True):
             return await proceed(call)
         decision = self.run.decisions.get(call.id)
         seconds = decision.cache_seconds if decision else 0.0
-        key = (call.identity, call.session or self.run.root, self.run.find_key(call).hash)
+        key = (call.identity, call.session or self.run.root, self.run.find_key(call).hash, self.cache.epoch)
         if seconds and (known := self.cache.get(key)) is not None:
             self.cache.count_hit()
             return known

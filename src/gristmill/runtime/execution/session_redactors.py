@@ -45,6 +45,10 @@ class SessionRedactors:
             self._open.popitem(last=False)
         return redactor
 
+    def learn_credentials(self, credentials: frozenset[str]) -> None:
+        """Masks ``credentials`` too, in every session."""
+        self._detector.learn_credentials(credentials)
+
     def forget_session(self, space: str) -> None:
         """Forgets the masks of an ended session, by the session's key; those in the store are deleted with the session."""
         self._open.pop(name_session_scope(space), None)

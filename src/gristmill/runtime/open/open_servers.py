@@ -18,9 +18,10 @@ from gristmill.runtime.open.confine_servers import build_confine
 from gristmill.runtime.open.open_secrets import load_keyring, read_secret
 from gristmill.runtime.open.state_folders import make_state_folder
 from gristmill.runtime.tools.discovery import Discovery
-from gristmill.runtime.tools.pinning import DefinitionPinning, HoldBackChanged
+from gristmill.runtime.tools.pinning import DefinitionPinning, HoldBackChanged, find_no_origin
 from gristmill.runtime.tools.tool_library import LearnedKnowledge, ToolLibrary
 from gristmill.upstream.base import Upstream, Upstreams
+from gristmill.upstream.changing_servers import ChangingServers
 from gristmill.upstream.execution_callers import ExecutionCallers
 from gristmill.upstream.login.token_store import TokenStore, choose_token_store
 from gristmill.upstream.open_upstreams import Surroundings, open_upstreams
@@ -40,14 +41,20 @@ async def open_discovery(config: Config) -> AsyncGenerator[Discovery]:
 
 
 @asynccontextmanager
-async def open_servers(config: Config, tools: "Mapping[str, Function]", callers: ExecutionCallers) -> AsyncGenerator[Upstreams]:
-    """Opens the configured servers, and the Python functions that the embedding application brought."""
+async def open_servers(
+    config: Config, tools: "Mapping[str, Function]", callers: ExecutionCallers, *, serving: bool = False
+) -> AsyncGenerator[Upstreams]:
+    """Opens the configured servers, and the Python functions that the embedding application brought.
+
+    A runtime that is ``serving`` may get other servers later, even if it has none at first.
+    """
     ours = _build_function_servers(tools)
-    if not config.servers:
+    if not config.servers and not serving:
         yield Upstreams(ours)
         return
     world = Surroundings(
         environ=dict(os.environ),
+        env_pass=config.programs.env_pass,
         cache=make_state_folder(config.state_dir / "upstreams"),
         keyring=partial(read_secret, config.state_dir),
         open_token_store=partial(open_token_store, config.state_dir),
@@ -68,8 +75,9 @@ async def open_library(config: Config, upstreams: Upstreams, callers: ExecutionC
     def is_ours(name: str) -> bool:
         return name in upstreams and upstreams[name].status.kind == "python"
 
+    find_origin = upstreams.find_origin if isinstance(upstreams, ChangingServers) else find_no_origin
     knowledge = LearnedKnowledge(
-        pinning=DefinitionPinning(known / "pins.json", is_ours),
+        pinning=DefinitionPinning(known / "pins.json", is_ours, find_origin),
         holds_back=catalog.quarantine == "refuse",
         shapes=ShapeLearning(known / "learned.json") if catalog.learn_results else None,
         usage=UsageLearning(known / "habits.json") if catalog.learn_from_use else None,

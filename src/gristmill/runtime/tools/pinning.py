@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from gristmill.catalog.catalog import Catalog
 from gristmill.catalog.pins.pinned_definitions import (
     DefinitionChange,
+    Pin,
     Pins,
     accept_changes,
     find_changes,
@@ -27,12 +28,26 @@ from gristmill.model import Handler, ToolCall, ToolResult
 log = logging.getLogger(__name__)
 
 
-class DefinitionPinning:
-    """Compares the pins on disk with the current snapshot. Other processes may accept and pin at the same time."""
+def find_no_origin(_server: str) -> str | None:
+    """Says of every server that its origin is not known: then its name alone tells it from others."""
+    return None
 
-    def __init__(self, path: Path, is_ours: Callable[[str], bool]) -> None:
-        """``is_ours`` tells servers whose tools are our own functions: those are trusted, as changing them means changing us."""
-        self._path, self._is_ours = path, is_ours
+
+class DefinitionPinning:
+    """Compares the pins on disk with the current snapshot. Other processes may accept and pin at the same time.
+
+    A pin belongs to a tool's key and to the origin of its server: two projects may give one name to different servers. Pins
+    without an origin, of early versions, hold for every origin that has none of its own.
+    """
+
+    def __init__(
+        self, path: Path, is_ours: Callable[[str], bool], find_origin: Callable[[str], str | None] = find_no_origin
+    ) -> None:
+        """``is_ours`` tells servers whose tools are our own functions: those are trusted, as changing them means changing us.
+
+        ``find_origin`` returns a digest of what a server starts or reaches.
+        """
+        self._path, self._is_ours, self._find_origin = path, is_ours, find_origin
         self._pins = Pins()
         self._stamp: int = -1
         self._saving: asyncio.Future[None] | None = None
@@ -44,7 +59,7 @@ class DefinitionPinning:
             ConfigError: the pins are damaged.
         """
         self._reload()
-        fresh = pin_new_tools(self._pins, self._without_our_tools(catalog))
+        fresh = self._pin_new(self._pins, catalog)
         if len(fresh.pins) > len(self._pins.pins):
             self._pins = fresh
             self._save_soon(catalog)
@@ -65,12 +80,14 @@ class DefinitionPinning:
     def changes(self, catalog: Catalog) -> tuple[DefinitionChange, ...]:
         """Returns what differs, tool by tool."""
         self._reload()
-        return find_changes(self._pins, self._without_our_tools(catalog))
+        return find_changes(self._select_pins(self._pins, catalog), self._without_our_tools(catalog))
 
     def accept(self, catalog: Catalog, seen: Mapping[str, str]) -> tuple[str, ...]:
         """Pins these tools anew, each only if its hash is the one that was reviewed; returns the keys that were pinned."""
         with _lock_pins(self._path):
-            self._pins = accept_changes(load_pins(self._path), self._without_our_tools(catalog), seen)
+            kept = load_pins(self._path)
+            accepted = accept_changes(self._select_pins(kept, catalog), self._without_our_tools(catalog), seen)
+            self._pins = self._insert_pins(kept, {key: accepted.pins[key] for key in seen if key in accepted.pins})
             save_pins(self._pins, self._path)
             self._stamp = _read_mtime(self._path)
         return tuple(key for key in seen if self._is_as_pinned(key, catalog.hashes.get(key)))
@@ -81,8 +98,28 @@ class DefinitionPinning:
             await asyncio.gather(self._saving, return_exceptions=True)
 
     def _is_as_pinned(self, key: str, seen: str | None) -> bool:
-        pin = self._pins.pins.get(key)
+        pin = self._find_pin(self._pins, key)
         return pin is None or pin.hash == seen
+
+    def _find_pin(self, pins: Pins, key: str) -> Pin | None:
+        return pins.pins.get(self._name_pin(key)) or pins.pins.get(key)
+
+    def _name_pin(self, key: str) -> str:
+        """Returns the name under which the pin of a tool is kept."""
+        origin = self._find_origin(key.partition(".")[0])
+        return key if origin is None else f"{key}@{origin}"
+
+    def _select_pins(self, pins: Pins, catalog: Catalog) -> Pins:
+        """Returns the pins of the tools in ``catalog``, by their keys."""
+        return Pins(pins={key: pin for key in catalog.tools if (pin := self._find_pin(pins, key)) is not None})
+
+    def _insert_pins(self, pins: Pins, named: Mapping[str, Pin]) -> Pins:
+        return Pins(pins={**pins.pins, **{self._name_pin(key): pin for key, pin in named.items()}})
+
+    def _pin_new(self, pins: Pins, catalog: Catalog) -> Pins:
+        known = self._select_pins(pins, catalog)
+        found = pin_new_tools(known, self._without_our_tools(catalog))
+        return self._insert_pins(pins, {key: pin for key, pin in found.pins.items() if key not in known.pins})
 
     def _without_our_tools(self, catalog: Catalog) -> Catalog:
         if not any(self._is_ours(tool.server) for tool in catalog):
@@ -116,7 +153,7 @@ class DefinitionPinning:
     def _save(self, catalog: Catalog) -> None:
         try:
             with _lock_pins(self._path):
-                save_pins(pin_new_tools(load_pins(self._path), self._without_our_tools(catalog)), self._path)
+                save_pins(self._pin_new(load_pins(self._path), catalog), self._path)
         except OSError as error:
             log.warning("definitions are not pinned on disk: %s", error.strerror)
 

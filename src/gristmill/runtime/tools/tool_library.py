@@ -137,7 +137,7 @@ class ToolLibrary:
     def _get_snapshot_for(self, key: str) -> Catalog:
         """Returns a snapshot that is current for the server of ``key``; cheap, because every call asks several times."""
         server = key.partition(".")[0]
-        if server in self._offered and self._upstreams[server].tools is self._offered[server]:
+        if server in self._offered and server in self._upstreams and self._upstreams[server].tools is self._offered[server]:
             return self._catalog
         return self.catalog
 

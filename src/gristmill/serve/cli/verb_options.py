@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 ConfigFile = Annotated[
-    Path | None, typer.Option("--config", "-c", help="Configuration file; default is ./gristmill.toml if it exists.")
+    Path | None,
+    typer.Option("--config", "-c", help="Configuration file; default is ./gristmill.toml if it exists, over your own."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Tenant = Annotated[str, typer.Option(help="The tenant that owns it; `local` if you have set up no tenants.")]

@@ -16,8 +16,10 @@ from typing import Any
 
 import uvicorn
 
+from gristmill.config.config_source import ConfigSource
 from gristmill.config.tree import Config
 from gristmill.errors import ConfigError, Error
+from gristmill.runtime.open.follow_config import follow_config
 from gristmill.runtime.open.open_records import open_config_store
 from gristmill.runtime.runtime import Runtime
 from gristmill.runtime.values.server_values import Function, refuse_questions
@@ -25,7 +27,7 @@ from gristmill.serve.access_tokens import TokenRegister
 from gristmill.serve.dashboard.mount import mount_dashboard
 from gristmill.serve.http.app import Mount, build_app
 from gristmill.serve.http.http_door import HttpDoor, build_token_verifier, open_door
-from gristmill.serve.http.json_logs import log_event, log_server_change, set_up_logs
+from gristmill.serve.http.json_logs import log_config_change, log_event, log_server_change, set_up_logs
 from gristmill.serve.http.limits.client_connection import build_protocol
 from gristmill.serve.http.limits.connection_crowd import ConnectionCrowd
 from gristmill.serve.http.limits.connection_limit import ConnectionLimit
@@ -40,9 +42,15 @@ FLUSH_SECONDS = 2
 
 
 async def run_service(
-    config: Config, *mounts: Mount, tools: Mapping[str, Function] | None = None, token: str | None = None
+    config: Config,
+    *mounts: Mount,
+    tools: Mapping[str, Function] | None = None,
+    token: str | None = None,
+    source: ConfigSource | None = None,
 ) -> None:
     """Serves until told to end; ``tools`` adds Python functions, ``token`` is accepted without being registered.
+
+    Changes of ``source``, where the configuration comes from, take effect meanwhile.
 
     Raises:
         ConfigError: the address is taken, or it can be reached from other machines and there is no token.
@@ -51,7 +59,10 @@ async def run_service(
     set_up_logs(config.serve.log_level)
     sockets = await bind_address(config.serve.host, config.serve.port)
     try:
-        async with open_service(config, tools, token) as door:
+        async with (
+            open_service(config, tools, token) as door,
+            follow_config(door.runtime, source, log_config_change),
+        ):
             asyncio.get_running_loop().set_exception_handler(AcceptErrors())
             crowd = build_crowd(config.serve.connections, config.sandbox.concurrency)
             app = ConnectionLimit(build_app(door, *mounts), door, crowd)

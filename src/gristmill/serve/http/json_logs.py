@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
-from gristmill.events import Event, ServerChanged, drop_server_output
+from gristmill.events import ConfigChanged, Event, ServerChanged, drop_server_output
 from gristmill.runs.active_run import ActiveRun
 from gristmill.serve.foreign_loggers import LOGGERS
 
@@ -92,6 +92,18 @@ def log_server_change(event: Event) -> None:
         # What the server's program wrote to its own log may contain secrets: `gristmill doctor` shows it, this log must not.
         why = drop_server_output(event.error) if event.error else None
         log_event(f"server {event.state}", level=level, server=event.server, reason=why)
+
+
+def log_config_change(change: ConfigChanged) -> None:
+    """Logs a line when the configuration was changed while it was in use, or could not be."""
+    if change.error is not None:
+        log_event("configuration not changed", level=logging.ERROR, reason=change.error)
+        return
+    level = logging.WARNING if change.waiting else logging.INFO
+    log_event(
+        "configuration changed", level=level, added=change.added or None, removed=change.removed or None,
+        changed=change.changed or None, policy=change.policy or None, waiting_for_restart=change.waiting or None,
+    )  # fmt: skip
 
 
 def _list_frames(trace: Any) -> list[str]:

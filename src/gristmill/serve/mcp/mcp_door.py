@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from gristmill.events import ConfigChanged
 from gristmill.model import LOCAL_IDENTITY, Identity
 from gristmill.serve.mcp.conversation_names import ConversationNames
 from gristmill.serve.mcp.door_runs import DoorRuns
 from gristmill.serve.mcp.get_runtime import Hall
 from gristmill.serve.mcp.questions.ask_client import Ctx
 from gristmill.serve.mcp.resources.file_changes import FileChanges
+from gristmill.serve.mcp.tools.changed_servers import ChangedServers
 from gristmill.serve.mcp.tools.shown_tools import ShownTools
 
 if TYPE_CHECKING:
@@ -45,7 +47,21 @@ class McpDoor(Struct, frozen=True, kw_only=True):
     runs: DoorRuns = field(default_factory=DoorRuns)
     shown_tools: ShownTools = field(default_factory=ShownTools)
     file_changes: FileChanges = field(default_factory=FileChanges)
+    changed_servers: ChangedServers = field(default_factory=ChangedServers)
     conversations: ConversationNames = field(default_factory=ConversationNames)
+
+    @property
+    def servers_now(self) -> tuple[str, ...]:
+        """The names of the servers that are configured now."""
+        names = self.changed_servers.names
+        return self.server_names if names is None else names
+
+    def take_note(self, change: ConfigChanged) -> None:
+        """Takes note of a change of the configuration, and tells clients if that changes a description."""
+        names = set(self.servers_now).difference(change.removed).union(change.added)
+        if self.changed_servers.note_servers(self.server_names, sorted(names)):
+            self.changed_servers.start_notifying()
+            self.file_changes.start_announcing_tools()
 
     async def get_runs(self) -> "ServedRuns":
         """Returns the runs of the process.
@@ -57,5 +73,6 @@ class McpDoor(Struct, frozen=True, kw_only=True):
 
     async def close(self) -> None:
         """Ends every run and every listener."""
+        await self.changed_servers.close()
         await self.file_changes.close()
         await self.runs.close()

@@ -47,7 +47,7 @@ log = logging.getLogger(__name__)
 
 HOUR_MS = 3_600_000
 CACHE_HINTS: dict[CacheableMethod, CacheHint] = {
-    "tools/list": CacheHint(ttl_ms=HOUR_MS, scope="public"),  # the same for every caller, always
+    "tools/list": CacheHint(ttl_ms=HOUR_MS, scope="public"),  # the same for every caller; changes are announced
     "prompts/list": CacheHint(ttl_ms=HOUR_MS, scope="public"),
     "resources/templates/list": CacheHint(ttl_ms=HOUR_MS, scope="public"),
     "server/discover": CacheHint(ttl_ms=60_000, scope="private"),
@@ -57,12 +57,12 @@ CACHE_HINTS: dict[CacheableMethod, CacheHint] = {
 
 
 class McpServer(Server[Any]):
-    """The SDK's server, with corrected capabilities: only the list of resources can change, and there are tasks."""
+    """The SDK's server, with corrected capabilities: the list of prompts cannot change, and there are tasks."""
 
     def get_capabilities(self, *places: Any, **options: Any) -> ServerCapabilities:
-        """Returns the capabilities that ``server/discover`` answers: the lists of tools and prompts never change."""
-        unchanging = {"tools": ToolsCapability(list_changed=False), "prompts": PromptsCapability(list_changed=False)}
-        return super().get_capabilities(*places, **options).model_copy(update=unchanging)
+        """Returns the capabilities that ``server/discover`` answers: descriptions of tools change, and prompts never do."""
+        corrected = {"tools": ToolsCapability(list_changed=True), "prompts": PromptsCapability(list_changed=False)}
+        return super().get_capabilities(*places, **options).model_copy(update=corrected)
 
     def create_initialization_options(
         self,
@@ -107,18 +107,18 @@ def build_server(door: McpDoor) -> McpServer:
 
 def select_tools(door: McpDoor) -> tuple[Tool, ...]:
     """Returns the tools that this door offers."""
-    tools = build_tools(door.example, masks=door.masks)
+    tools = build_tools(door.example, masks=door.masks, news=door.changed_servers.sentence)
     return (*tools, DIRECT_CALL_TOOL) if door.direct_calls else tools
 
 
 class _MethodHandlers:
     def __init__(self, door: McpDoor) -> None:
         self._door = door
-        self._tools = ListToolsResult(tools=list(select_tools(door)))
         self._prompts = ListPromptsResult(prompts=[prompt.PROMPT])
 
-    async def list_tools(self, _ctx: Ctx, _params: PaginatedRequestParams | None) -> ListToolsResult:
-        return self._tools
+    async def list_tools(self, ctx: Ctx, _params: PaginatedRequestParams | None) -> ListToolsResult:
+        self._door.changed_servers.remember_connection(ctx)
+        return ListToolsResult(tools=list(select_tools(self._door)))
 
     async def call_tool(self, ctx: Ctx, params: CallToolRequestParams) -> Answer:
         try:
@@ -141,12 +141,12 @@ class _MethodHandlers:
         if params.name != prompt.NAME:
             raise MCPError(code=INVALID_PARAMS, message=f"Unknown prompt: {neutralize_text(params.name[:100])}")
         server = (params.arguments or {}).get("server")
-        return prompt.write_prompt(server if server in self._door.server_names else None)
+        return prompt.write_prompt(server if server in self._door.servers_now else None)
 
     async def complete(self, ctx: Ctx, params: CompleteRequestParams) -> CompleteResult:
         begun = params.argument.value
         if isinstance(params.ref, PromptReference) and params.argument.name == "server":
-            return CompleteResult(completion=prompt.complete_name(self._door.server_names, begun))
+            return CompleteResult(completion=prompt.complete_name(self._door.servers_now, begun))
         if params.argument.name == "session":
             own = await (await self._door.hall()).session_stores.sessions.list(identity=self._door.identify_caller(ctx))
             return CompleteResult(completion=prompt.complete_name([session.handle for session in own], begun))

@@ -3,8 +3,8 @@
 import asyncio
 import logging
 import sys
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 
 from gristmill.config.tree import Config
 from gristmill.errors import Error
@@ -18,10 +18,18 @@ log = logging.getLogger(__name__)
 GRACE_SECONDS = 0.1
 """Opening keeps the event loop busy for a while, so it is delayed by this time to answer the handshake first."""
 
+Use = Callable[[Runtime], AbstractAsyncContextManager[None]]
+"""Returns what goes on as long as a runtime is open."""
+
+
+def use_plainly(_runtime: Runtime) -> AbstractAsyncContextManager[None]:
+    """Lets nothing else go on."""
+    return nullcontext()
+
 
 @asynccontextmanager
-async def open_in_background(config: Config) -> AsyncGenerator[Hall]:
-    """Yields a ``Hall`` whose runtime is opened, and later closed, in a task of its own."""
+async def open_in_background(config: Config, use: Use = use_plainly) -> AsyncGenerator[Hall]:
+    """Yields a ``Hall`` whose runtime is opened, and later closed, in a task of its own; ``use`` is entered while it is open."""
     ready: asyncio.Future[Runtime] = asyncio.get_running_loop().create_future()
     leaving, needed = asyncio.Event(), asyncio.Event()
 
@@ -30,7 +38,7 @@ async def open_in_background(config: Config) -> AsyncGenerator[Hall]:
         needed.set()
         try:
             # This tells servers that their questions may be answered; each execution decides by whom.
-            async with Runtime.open(config, ask=refuse_questions, serving=True) as runtime:
+            async with Runtime.open(config, ask=refuse_questions, serving=True) as runtime, use(runtime):
                 ready.set_result(runtime)
                 await leaving.wait()
         except Exception as error:  # a door: every error in opening must reach every call that waits for it

@@ -6,6 +6,7 @@ from collections import defaultdict, deque
 
 import httpx2
 
+from gristmill.upstream.http.environment_proxy import ProxyChoice
 from gristmill.upstream.http.http_connection import HttpConnection, Origin, find_origin
 
 MOST_CONNECTIONS = 200
@@ -20,7 +21,8 @@ executed it.
 class ConnectionPool(httpx2.AsyncBaseTransport):
     """A transport that sends each request over one of a limited number of connections. Further requests wait for a free one."""
 
-    def __init__(self) -> None:
+    def __init__(self, proxies: ProxyChoice | None = None) -> None:
+        self._proxies = proxies or ProxyChoice()
         self._free = asyncio.Semaphore(MOST_CONNECTIONS)
         self._busy: dict[HttpConnection, Origin] = {}
         self._idle: defaultdict[Origin, deque[tuple[float, HttpConnection]]] = defaultdict(deque)
@@ -36,7 +38,7 @@ class ConnectionPool(httpx2.AsyncBaseTransport):
         wire = self._take_connection(to)
         try:
             if wire.is_closed:
-                await wire.open(to, limits.get("connect"))
+                await wire.open(to, limits.get("connect"), self._proxies.choose(*to[:3]))
             return await wire.send(request)
         except BaseException:
             wire.abort()

@@ -14,7 +14,9 @@ from typing import cast
 
 import httpx2
 
+from gristmill.upstream.http.environment_proxy import HttpProxy
 from gristmill.upstream.http.http_answer import HttpAnswer
+from gristmill.upstream.http.proxy_tunnel import ProxyTunnel
 
 Origin = tuple[str, str, int, str]
 """Scheme, host, port, and the name that the server's certificate must be issued to."""
@@ -43,6 +45,7 @@ class HttpConnection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._answer: HttpAnswer | None = None
         self._poll = select.poll()
+        self._proxy: HttpProxy | None = None
 
     @property
     def is_closed(self) -> bool:
@@ -57,17 +60,21 @@ class HttpConnection(asyncio.Protocol):
         """
         return not self.is_closed and not self._poll.poll(0)
 
-    async def open(self, to: Origin, seconds: float | None) -> None:
-        """Connects.
+    async def open(self, to: Origin, seconds: float | None, proxy: HttpProxy | None = None) -> None:
+        """Connects, through ``proxy`` if one is given.
 
         Raises:
             httpx2.ConnectError: the server is not reachable, or its certificate does not fit the name.
+            httpx2.ProxyError: the proxy does not connect to the server.
             httpx2.ConnectTimeout: there was no connection within ``seconds``.
         """
         scheme, host, port, name = to
         is_secure = scheme == "https"
         try:
             async with asyncio.timeout(seconds):
+                if proxy is not None:
+                    await self._open_through(proxy, to)
+                    return
                 await asyncio.get_running_loop().create_connection(
                     lambda: self, host, port, happy_eyeballs_delay=0.25,
                     ssl=_load_trusted_certificates() if is_secure else None, server_hostname=name if is_secure else None,
@@ -77,13 +84,33 @@ class HttpConnection(asyncio.Protocol):
         except OSError as error:  # TLS errors are OSErrors too
             raise httpx2.ConnectError(str(error) or type(error).__name__) from error
 
+    async def _open_through(self, proxy: HttpProxy, to: Origin) -> None:
+        """Connects to the proxy; for https a tunnel through it, in which the server itself is met with TLS."""
+        scheme, host, port, name = to
+        loop = asyncio.get_running_loop()
+        if scheme == "http":
+            await loop.create_connection(lambda: self, proxy.host, proxy.port, happy_eyeballs_delay=0.25)
+            self._proxy = proxy
+            return
+        transport, tunnel = await loop.create_connection(
+            lambda: ProxyTunnel(proxy, host, port), proxy.host, proxy.port, happy_eyeballs_delay=0.25
+        )
+        try:
+            await tunnel.opened
+            inner = await loop.start_tls(transport, self, _load_trusted_certificates(), server_hostname=name)
+        except BaseException:
+            transport.abort()
+            raise
+        assert inner is not None
+        self.connection_made(inner)
+
     async def send(self, request: httpx2.Request) -> httpx2.Response:
         """Sends ``request`` and returns its response when the head has arrived.
 
         Raises:
             httpx2.TransportError: the connection failed before that.
         """
-        message = _encode_head(request) + await _encode_body(request)
+        message = _encode_head(request, self._proxy) + await _encode_body(request)
         if self._transport is None or self._transport.is_closing():
             raise httpx2.WriteError("the connection is closed")
         answer = HttpAnswer(request, self._transport, self._finish_answer, request.extensions.get("timeout", {}).get("read"))
@@ -123,9 +150,14 @@ class HttpConnection(asyncio.Protocol):
             self._freed(self)
 
 
-def _encode_head(request: httpx2.Request) -> bytes:
-    lines = [b"%s %s HTTP/1.1" % (request.method.encode("ascii"), request.url.raw_path)]
+def _encode_head(request: httpx2.Request, proxy: HttpProxy | None = None) -> bytes:
+    target = request.url.raw_path
+    if proxy is not None:  # a proxy is told the whole address
+        target = b"http://%s%s" % (request.url.netloc, target)
+    lines = [b"%s %s HTTP/1.1" % (request.method.encode("ascii"), target)]
     lines += [b"%s: %s" % header for header in request.headers.raw]
+    if proxy is not None and proxy.authorization:
+        lines.append(b"Proxy-Authorization: %s" % proxy.authorization.encode("ascii"))
     if any(_UNSAFE.search(line) for line in lines):
         raise httpx2.LocalProtocolError("a header must not contain a line break")
     return b"\r\n".join(lines) + b"\r\n\r\n"

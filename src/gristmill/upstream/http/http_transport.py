@@ -18,6 +18,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CONNECTION_CLOSED
 
 from gristmill.upstream.http.connection_pool import ConnectionPool
+from gristmill.upstream.http.environment_proxy import ProxyChoice
 from gristmill.upstream.http.message_bodies import BodyRules, EventBody, HeldMessages, LoginBody, MessageBody
 from gristmill.upstream.http.public_addresses import Address, is_public
 from gristmill.upstream.json_limits import JsonLimits, LimitSetting
@@ -41,6 +42,7 @@ class HttpAddress:
     limits: JsonLimits = field(default_factory=JsonLimits)
     call_seconds: float = 60.0
     auth: httpx2.Auth | None = field(default=None, repr=False)
+    proxies: ProxyChoice = field(default_factory=ProxyChoice, repr=False)
     speaks_mcp: bool = True
     """Whether failures are answered as MCP errors; for other APIs they are raised as exceptions."""
 
@@ -109,7 +111,8 @@ class AddressGuard(httpx2.AsyncBaseTransport):
         self._held = held
         self._has_login = address.auth is not None
         self._speaks_mcp = address.speaks_mcp
-        self._inner = inner or ConnectionPool()
+        self._proxies = address.proxies
+        self._inner = inner or ConnectionPool(address.proxies)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Sends ``request``, or answers with an error that says why it cannot be sent."""
@@ -172,9 +175,10 @@ class AddressGuard(httpx2.AsyncBaseTransport):
 
         Only a login goes there, to an address that the server named, so it is not trusted.
         """
-        host = request.url.host
-        addresses = await _resolve(host, request.url.port or 443)
-        is_plain = request.url.scheme != "https"
+        host, port, is_plain = request.url.host, request.url.port or 443, request.url.scheme != "https"
+        if self._proxies.choose(request.url.scheme, host, port) is not None:
+            return self._check_proxied_origin(request)
+        addresses = await _resolve(host, port)
         if is_plain and host == self._home.host and self._home.scheme == "https":
             raise httpx2.UnsupportedProtocol(f"a login at {host} without TLS is refused: the server itself uses TLS")
         if not await self._is_internal(self._home.host):
@@ -187,7 +191,18 @@ class AddressGuard(httpx2.AsyncBaseTransport):
         request.url = request.url.copy_with(host=str(addresses[0]))
         return request
 
+    def _check_proxied_origin(self, request: httpx2.Request) -> httpx2.Request:
+        """Checks a request to another host that a proxy will send. The proxy resolves names, and decides what may be reached."""
+        host = request.url.host
+        if request.url.scheme != "https":
+            raise httpx2.UnsupportedProtocol(f"a login at {host} without TLS is refused")
+        if (literal := _read_address(host)) is not None and not is_public(literal):
+            raise httpx2.ConnectError(f"a login at {host} is refused: its address is internal")
+        return request
+
     async def _is_internal(self, host: str) -> bool:
+        if self._proxies.choose(self._home.scheme, host, self._home.port or 443) is not None:
+            return False
         return not all(is_public(address) for address in await _resolve(host, 443))
 
 
@@ -224,6 +239,13 @@ def _explain_status(status: int) -> str:
 
 def _find_origin(url: httpx2.URL) -> tuple[str, str, int]:
     return url.scheme, url.host, url.port or (80 if url.scheme == "http" else 443)
+
+
+def _read_address(host: str) -> Address | None:
+    try:
+        return ipaddress.ip_address(host)
+    except ValueError:
+        return None
 
 
 async def _resolve(host: str, port: int) -> list[Address]:

@@ -1,6 +1,7 @@
 """Keeps the last tool listing of each server on disk, so that a start does not wait for servers. The path is passed in.
 
-A file is used only for the configuration it was written with, and only if its tools still match its own hash.
+A file is used only for the configuration it was written with, and only if its tools still match its own hash. Its name holds both
+the server's name and a hash of its settings: two projects may give one name to different servers.
 """
 
 import contextlib
@@ -17,6 +18,9 @@ from gristmill.config.sections.servers_section import ServerConfig
 from gristmill.model import Tool
 
 _FORMAT = 1
+_DIGEST_CHARS = 12
+_MOST_FILES = 8
+"""Most files for one server's name."""
 _IRRELEVANT_SETTINGS = {"enabled", "connect", "health_seconds"}
 """Settings that do not change which tools a server offers."""
 
@@ -41,18 +45,18 @@ class _File(msgspec.Struct, frozen=True, kw_only=True):
 def hash_config(config: ServerConfig) -> str:
     """Returns a digest of all settings that decide what a server offers; it covers secret references, never secrets."""
     settings = {name: value for name, value in config if name not in _IRRELEVANT_SETTINGS}
-    return _hash_json(settings)
+    return hash_settings(settings)
 
 
 def hash_definitions(tools: tuple[Tool, ...]) -> str:
     """Returns a digest of the definitions: the same for the same tools in the same order."""
-    return _hash_json([_tool_to_json(tool) for tool in tools])
+    return hash_settings([_tool_to_json(tool) for tool in tools])
 
 
 def load_remembered_tools(folder: Path, server: str, config: ServerConfig) -> RememberedTools:
     """Returns what is remembered about ``server``; empty when there is no file, or its hashes do not match."""
     try:
-        found = msgspec.json.decode(_file_path(folder, server).read_bytes(), type=_File)
+        found = msgspec.json.decode(_name_file(folder, server, config).read_bytes(), type=_File)
         tools = tuple(Tool(server=server, **tool) for tool in found.tools)
     except (OSError, msgspec.MsgspecError, TypeError, RecursionError):
         return RememberedTools()
@@ -71,15 +75,25 @@ def save_remembered_tools(folder: Path, server: str, config: ServerConfig, remem
         era=remembered.era,
         tools=[_tool_to_json(tool) for tool in remembered.tools],
     )
-    encoded = msgspec.json.encode(content)
+    encoded, file = msgspec.json.encode(content), _name_file(folder, server, config)
     with contextlib.suppress(OSError):
-        if _file_path(folder, server).read_bytes() == encoded:
+        if file.read_bytes() == encoded:
             return  # unchanged: its time of change stays, which tells readers that nothing changed
-    write_atomically(_file_path(folder, server), [encoded])
+    write_atomically(file, [encoded])
+    _remove_old_files(folder, server)
 
 
-def _file_path(folder: Path, server: str) -> Path:
-    return folder / f"{server}.json"
+def _name_file(folder: Path, server: str, config: ServerConfig) -> Path:
+    return folder / f"{server}~{hash_config(config)[:_DIGEST_CHARS]}.json"  # no name of a server contains a ~
+
+
+def _remove_old_files(folder: Path, server: str) -> None:
+    """Keeps the newest files of a server; ``{server}.json`` was written by earlier versions."""
+    with contextlib.suppress(OSError):
+        (folder / f"{server}.json").unlink(missing_ok=True)
+        files = sorted(folder.glob(f"{server}~*.json"), key=lambda path: path.stat().st_mtime_ns)
+        for path in files[:-_MOST_FILES]:
+            path.unlink(missing_ok=True)
 
 
 def _tool_to_json(tool: Tool) -> dict[str, Any]:
@@ -93,7 +107,8 @@ def _tool_to_json(tool: Tool) -> dict[str, Any]:
     }
 
 
-def _hash_json(value: Mapping[str, Any] | list[Any]) -> str:
+def hash_settings(value: Mapping[str, Any] | list[Any]) -> str:
+    """Returns a digest of settings or definitions, whatever the order of their keys."""
     return hashlib.sha256(msgspec.json.encode(value, order="sorted", enc_hook=_encode_setting)).hexdigest()
 
 

@@ -11,6 +11,7 @@ from gristmill.config.sections.servers_section import ServerConfig
 from gristmill.errors import ConfigError, ToolFailed, UpstreamError, UpstreamUnavailable
 from gristmill.model import Json, Tool, ToolCall, ToolResult
 from gristmill.upstream.base import ServerStatus, State, check_tool_listed
+from gristmill.upstream.http.environment_proxy import ProxyChoice
 from gristmill.upstream.http.http_transport import HttpAddress, make_guarded_client
 from gristmill.upstream.json_limits import JsonLimits, JsonRefused, check_json
 from gristmill.upstream.listing.remembered_tools import RememberedTools
@@ -170,7 +171,8 @@ class OpenApiServer:
         given = self._config.headers if with_headers else {}
         headers = {key: self._secrets.resolve(value) for key, value in given.items()}
         seconds = self._config.call_seconds
-        return HttpAddress(url=url, headers=headers, cap=cap, call_seconds=seconds, speaks_mcp=False)
+        proxies = ProxyChoice.from_environ(self._secrets.environ)
+        return HttpAddress(url=url, headers=headers, cap=cap, call_seconds=seconds, proxies=proxies, speaks_mcp=False)
 
 
 def _is_offered(only: ToolFilter, operation: OpenApiOperation) -> bool:

@@ -22,8 +22,9 @@ from gristmill.upstream.stdio.server_output import ServerOutput
 from gristmill.upstream.stdio.stdout_messages import Inbound, StdoutReader, WaitingRequests
 
 INHERITED_VARIABLES = ("PATH", "HOME", "LANG")
-"""The only variables of our environment that a server gets: enough to be found, to keep its caches and to write UTF-8."""
+"""The variables of our environment that every server gets: enough to be found, to keep its caches and to write UTF-8."""
 
+_NOTHING: Mapping[str, str] = {}
 _GRACE_SECONDS = 2.0
 _STREAM_ENDED = (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError, OSError)
 
@@ -42,10 +43,12 @@ class ServerProgram:
     limits: JsonLimits = field(default_factory=JsonLimits)
 
 
-def make_minimal_environment(environ: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
-    """Returns the environment of a server: the three inherited variables and those that its configuration sets."""
+def make_minimal_environment(
+    environ: Mapping[str, str], given: Mapping[str, str], passed: Mapping[str, str] = _NOTHING
+) -> dict[str, str]:
+    """Returns the environment of a server: three inherited variables, the ``passed`` ones, and those that its section sets."""
     inherited = {name: environ[name] for name in INHERITED_VARIABLES if name in environ}
-    return {"LANG": "C.UTF-8"} | inherited | dict(given)
+    return {"LANG": "C.UTF-8"} | inherited | dict(passed) | dict(given)
 
 
 @asynccontextmanager

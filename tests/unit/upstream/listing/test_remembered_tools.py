@@ -15,11 +15,15 @@ TOOLS = (
 KNOWN = RememberedTools(era="legacy", tools=TOOLS)
 
 
+def only_file(folder: Path) -> Path:
+    (file,) = folder.iterdir()
+    return file
+
+
 def test_what_was_saved_is_loaded_in_order(tmp_path: Path) -> None:
     save_remembered_tools(tmp_path / "cache", "s", CONFIG, KNOWN)
     assert load_remembered_tools(tmp_path / "cache", "s", CONFIG) == KNOWN
-    assert stat.S_IMODE((tmp_path / "cache" / "s.json").stat().st_mode) == 0o600
-    assert [file.name for file in (tmp_path / "cache").iterdir()] == ["s.json"]
+    assert stat.S_IMODE(only_file(tmp_path / "cache").stat().st_mode) == 0o600
 
 
 def test_another_configuration_knows_nothing(tmp_path: Path) -> None:
@@ -32,7 +36,7 @@ def test_another_configuration_knows_nothing(tmp_path: Path) -> None:
 
 def test_a_file_that_was_changed_or_broken_is_not_believed(tmp_path: Path) -> None:
     save_remembered_tools(tmp_path, "s", CONFIG, KNOWN)
-    file = tmp_path / "s.json"
+    file = only_file(tmp_path)
     whole = file.read_text()
     for text in (
         whole.replace("ü", "now deletes everything"),
@@ -47,9 +51,24 @@ def test_a_file_that_was_changed_or_broken_is_not_believed(tmp_path: Path) -> No
 
 def test_what_is_known_already_is_not_written_again(tmp_path: Path) -> None:
     save_remembered_tools(tmp_path, "s", CONFIG, KNOWN)
-    first = (tmp_path / "s.json").stat().st_ino
+    first = only_file(tmp_path).stat().st_ino
     save_remembered_tools(tmp_path, "s", CONFIG, KNOWN)
-    assert (tmp_path / "s.json").stat().st_ino == first
+    assert only_file(tmp_path).stat().st_ino == first
     save_remembered_tools(tmp_path, "s", CONFIG, RememberedTools(era="modern", tools=TOOLS))
-    assert (tmp_path / "s.json").stat().st_ino != first
+    assert only_file(tmp_path).stat().st_ino != first
     assert load_remembered_tools(tmp_path, "s", CONFIG).era == "modern"
+
+
+def test_two_projects_with_a_server_of_one_name_remember_both(tmp_path: Path) -> None:
+    other, tools = ServerConfig(command="y"), RememberedTools(era="modern", tools=TOOLS[:1])
+    save_remembered_tools(tmp_path, "s", CONFIG, KNOWN)
+    save_remembered_tools(tmp_path, "s", other, tools)
+    assert (load_remembered_tools(tmp_path, "s", CONFIG), load_remembered_tools(tmp_path, "s", other)) == (KNOWN, tools)
+
+
+def test_only_so_many_files_are_kept_for_a_name(tmp_path: Path) -> None:
+    (tmp_path / "s.json").write_text("of an earlier version")
+    for number in range(12):
+        save_remembered_tools(tmp_path, "s", ServerConfig(command=f"x{number}"), KNOWN)
+    assert len(list(tmp_path.iterdir())) == 8
+    assert load_remembered_tools(tmp_path, "s", ServerConfig(command="x11")) == KNOWN

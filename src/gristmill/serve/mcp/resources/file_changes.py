@@ -9,7 +9,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from mcp.server.session import ServerSession
-from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourcesListChanged, ResourceUpdated
+from mcp.server.subscriptions import (
+    InMemorySubscriptionBus,
+    ListenHandler,
+    ResourcesListChanged,
+    ResourceUpdated,
+    ToolsListChanged,
+)
 
 from gristmill.model import Identity
 from gristmill.serve.mcp.resources.file_resources import ResourceFiles, ResourcePlace, take_snapshot
@@ -62,6 +68,16 @@ class FileChanges:
         task = asyncio.create_task(self._announce_changes(identity, session, files, connection))
         self._telling.add(task)
         task.add_done_callback(self._finish_announcement)
+
+    def start_announcing_tools(self) -> None:
+        """Tells all listeners in the background that the list of tools has changed."""
+        task = asyncio.create_task(self._announce_tools())
+        self._telling.add(task)
+        task.add_done_callback(self._finish_announcement)
+
+    async def _announce_tools(self) -> None:
+        for bus in tuple(self._buses.values()):
+            await bus.publish(ToolsListChanged())
 
     async def close(self) -> None:
         """Ends all listeners and announcements."""

@@ -1,6 +1,7 @@
 """The definitions of the tools that a model sees: two, and a third if direct calls are configured.
 
-They are made once, when a door opens, and stay the same then: the example names a tool that was known at that moment.
+They stay the same while a door is open, so that prompt caches stay valid: the example names a tool that was known at the start.
+Only servers that are added to or removed from the configuration are told in the description of ``search_tools``.
 
 With the instructions they cost at most 400 tokens (o200k); ``tests/unit/serve/mcp/tools/test_tool_surface.py`` counts them.
 """
@@ -58,15 +59,17 @@ _EXECUTE_TOOL = Tool(
 )
 
 
-def build_tools(example: str | None = None, *, masks: bool = False) -> tuple[Tool, ...]:
-    """Returns the two tools; ``example`` is the import of a tool that is connected, ``masks`` whether values are masked."""
+def build_tools(example: str | None = None, *, masks: bool = False, news: str = "") -> tuple[Tool, ...]:
+    """Returns the two tools; ``example`` is the import of a tool that is connected, ``masks`` whether values are masked, ``news``
+    what has changed about the servers since the start."""
     tools = f"; tools are functions: `{example}`" if example else ""
     masked = " `<EMAIL_x>` is a masked value: use it as is." if masks else ""
     text = (
         f"Run Python in a sandbox without network{tools}. Loop, join and filter in one program. "
         f"Prints and the last expression come back: keep them short, write data to files.{masked}"
     )
-    return _SEARCH_TOOL, _EXECUTE_TOOL.model_copy(update={"description": text})
+    search = _SEARCH_TOOL.model_copy(update={"description": f"{_SEARCH_TOOL.description}{news}"}) if news else _SEARCH_TOOL
+    return search, _EXECUTE_TOOL.model_copy(update={"description": text})
 
 
 TOOLS = build_tools("from servers.SERVER import tool")

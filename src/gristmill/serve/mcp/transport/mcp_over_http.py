@@ -11,6 +11,7 @@ from starlette.applications import Starlette
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from gristmill.events import ConfigChanged
 from gristmill.model import Identity
 from gristmill.runs.served_runs import ServedRuns
 from gristmill.runtime.runtime import Runtime
@@ -58,7 +59,15 @@ async def build_mcp_app(
         direct_calls=runtime.config.serve.direct_calls,
         runs=DoorRuns(served),
     )
-    return build_guarded_app(build_server(door), door, token=token, hosts=hosts, body_bytes=runtime.config.serve.body_bytes)
+    server = build_server(door)
+
+    def take_note(change: ConfigChanged) -> None:
+        door.take_note(change)
+        now = dict.fromkeys(door.servers_now, ())
+        server.instructions = write_instructions(describe_servers(runtime.config, now))  # for connections that begin later
+
+    runtime.config_listeners.append(take_note)
+    return build_guarded_app(server, door, token=token, hosts=hosts, body_bytes=runtime.config.serve.body_bytes)
 
 
 def build_guarded_app(

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from gristmill.config.config_source import ConfigSource
 from gristmill.config.tree import load_config
 from gristmill.errors import ConfigError
 from gristmill.serve.cli.verb_options import ConfigFile
@@ -32,11 +33,14 @@ def serve(
     `http://127.0.0.1:8030`, MCP at `/mcp` and the dashboard at `/dashboard`. Requests from this machine need no token unless
     the environment variable GRISTMILL_TOKEN holds one; any other address needs tokens: see `gristmill tokens`.
 
+    Servers and policy rules that are changed in the configuration take effect within seconds, without a restart.
+
     Example: `gristmill serve --http --port 8030`
     """
     # Logs go to stderr: stdout carries the protocol.
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
-    settings = load_config(config)
+    source = ConfigSource.from_file(config, load_config)
+    settings = source.load()
     if http:
         _check_http_is_installed()
         from gristmill.serve.cli.verbs.operate.serve_http import serve_http
@@ -45,7 +49,7 @@ def serve(
     else:
         from gristmill.serve.mcp.transport.serve_mcp_stdio import serve_stdio
 
-        asyncio.run(serve_stdio(settings))
+        asyncio.run(serve_stdio(settings, source))
 
 
 def _check_http_is_installed() -> None:

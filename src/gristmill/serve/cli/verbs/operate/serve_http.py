@@ -4,6 +4,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+from gristmill.config.config_source import ConfigSource
 from gristmill.config.tree import load_config
 from gristmill.serve.http.http_server import run_service
 from gristmill.serve.http.mount_mcp import list_mounts
@@ -16,4 +17,5 @@ def serve_http(config: Path | None = None, *, host: str | None = None, port: int
         ConfigError: the address can be reached from other machines and there are no tokens.
     """
     asked: dict[str, Any] = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
-    asyncio.run(run_service(load_config(config, serve=asked), *list_mounts(), token=token))
+    source = ConfigSource.from_file(config, lambda file: load_config(file, serve=asked))
+    asyncio.run(run_service(source.load(), *list_mounts(), token=token, source=source))

@@ -12,6 +12,7 @@ import typer
 from msgspec import Struct, field, to_builtins
 from rich.table import Table
 
+from gristmill.config.sources import DEFAULT_FILE, find_user_file
 from gristmill.config.tree import Config, load_config
 from gristmill.errors import ConfigError, NotFound
 from gristmill.mcp_configs.client_places import Machine
@@ -51,7 +52,8 @@ def init(
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print what was found and done as JSON, without asking.")] = False,
-    config: Annotated[Path, typer.Option("--config", "-c", help="The file to write.")] = Path("gristmill.toml"),
+    user: Annotated[bool, typer.Option("--user", help="Write your own configuration, which holds in every folder.")] = False,
+    config: Annotated[Path | None, typer.Option("--config", "-c", help="The file to write; default is ./gristmill.toml.")] = None,
 ) -> None:
     """Find the MCP servers of the clients on this machine, and write the ones you pick into gristmill.toml.
 
@@ -60,8 +62,9 @@ def init(
 
     Example: `gristmill init --measure`
     """
+    file = _choose_file(config, user=user)
     found = survey_servers(Machine.this_machine())
-    seen = _look_at_servers(found, config, project=project, wait=wait) if measure or allow_reads else SeenServers()
+    seen = _look_at_servers(found, file, project=project, wait=wait) if measure or allow_reads else SeenServers()
     if not json:
         _print_survey(found, seen.rows)
     ask = not (yes or json)
@@ -69,17 +72,30 @@ def init(
     picked = found.pick(names)
     guessed = tuple(key for key in seen.guessed if key.partition(".")[0] in names)
     given = SetupChoices(packages=find_packages(packages or ()), mask=mask, reads=guessed if allow_reads else (), keyring=keyring)
-    kept = open_secrets(_load_existing(config).state_dir)
+    kept = open_secrets(_load_existing(file).state_dir)
     if ask:
         given = ask_choices(given, guessed=guessed, secrets=len(picked.secrets), place=kept.place)
-    merge = partial(merge_servers, picked, config, replace=replace, keyring=given.keyring, settings=given.list_settings())
+    merge = partial(merge_servers, picked, file, replace=replace, keyring=given.keyring, settings=given.list_settings())
     done = merge(write=False)
-    may_write = not dry_run and bool(done.diff) and (not ask or _confirm_write(config, done.diff))
+    may_write = not dry_run and bool(done.diff) and (not ask or _confirm_write(file, done.diff))
     if may_write:
         merge()
         for secret in find_stored(picked.secrets, done):
             kept.write(secret.service, secret.name, secret.value)
-    _print_result(found, done, seen.rows, config, json=json, written=may_write)
+    _print_result(found, done, seen.rows, file, json=json, written=may_write)
+
+
+def _choose_file(config: Path | None, *, user: bool) -> Path:
+    """Returns the file to write; the folder of the user's own is made."""
+    if not user:
+        return config or Path(DEFAULT_FILE)
+    own = find_user_file()
+    if config is not None or own is None:
+        raise ConfigError(
+            "--user writes your own configuration: leave out --config, and give GRISTMILL_USER_CONFIG a value or none"
+        )
+    own.parent.mkdir(parents=True, exist_ok=True)
+    return own
 
 
 class SeenServers(Struct, frozen=True, kw_only=True):
