@@ -167,6 +167,8 @@ class Plan:
     calls: tuple[PlannedCall, ...]
     expires: float
     stopped: str | None = None
+    url: str | None = None
+    """Address of the page where a person decides, where one is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

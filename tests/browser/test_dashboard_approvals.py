@@ -1,5 +1,6 @@
 """Plans and what became of them, as approvers and askers see it."""
 
+import re
 import time
 from typing import Any
 
@@ -8,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import orders
 from tests.browser.doing import WRITE, answer, done, expect_focus, say_token
-from tests.browser.watching import Watched
+from tests.browser.watching import PHONE, WIDE, Watched
 from tests.e2e.http.conftest import Service
 
 HIDDEN = "pay" + "".join(chr(0xE0100 + letter) for letter in b"all") + "\u3164"
@@ -37,6 +38,7 @@ def test_of_many_plans_those_that_expire_first_come_first_and_the_others_can_be_
     answer(tab.page, "**/approvals?*", lambda url: plans[: int(url.rpartition("limit=")[2])])
     page = tab.open("approvals")
     expect(page.locator("article.plan").first).to_contain_text(f"number {EVERY - 1}")
+    expect(page).to_have_title("(100+) Approvals · Gristmill")
     expect(page.get_by_text(f"{EVERY} plans")).to_be_visible()
     expect(page.locator("#nav .badge")).to_have_text("100+")
     while page.get_by_role("button", name="More").count():
@@ -96,7 +98,7 @@ def test_after_a_decision_the_reader_is_where_it_is_said(tab: Watched, mill: Ser
     say_token(tab, mill.tokens["rita"])
     page = tab.open("approvals")
     shown = page.locator("article.plan").filter(has_text="not this")
-    shown.get_by_role("button", name="Deny").press("Enter")
+    shown.get_by_role("button", name="Deny all").press("Enter")
     expect(shown).to_have_count(0)
     expect_focus(page, f"Denied: all calls of {asked['id'][:8]}.")
     assert "not this" not in orders(mill)
@@ -109,16 +111,95 @@ def test_keys_alone_approve_some_calls_of_a_plan(tab: Watched, mill: Service) ->
         asked = done(worker, both, "awaiting_approval")
         say_token(tab, mill.tokens["rita"])
         page = tab.open(f"approvals/{asked['plan']['id']}")
-        boxes = page.locator("article input[type=checkbox]")
+        boxes = page.locator("article td input[type=checkbox]")
         expect(boxes).to_have_count(2)
-        tab_to(page, "document.activeElement === document.querySelectorAll('article input')[1]")
+        expect(page.get_by_role("button", name="Approve all 2")).to_be_visible()
+        tab_to(page, "document.activeElement === document.querySelectorAll('article td input')[1]")
         page.keyboard.press("Space")
         expect(boxes.nth(1)).not_to_be_checked()
-        tab_to(page, "document.activeElement.innerText === 'Approve chosen (1)'")
+        expect(page.locator(".consequences")).to_contain_text("Call 2 will be refused")
+        expect(page.locator(".consequences")).to_contain_text("By then call 1 will already have happened.")
+        tab_to(page, "document.activeElement.innerText === 'Approve 1 of 2'")
         page.keyboard.press("Enter")
         expect(page.get_by_text("Approved: 1 of 2 calls")).to_be_focused()
         worker.post("/execute", json={"resume": asked["id"]}).raise_for_status()
     assert (orders(mill).count("by keys"), orders(mill).count("not by keys")) == (1, 0)
+
+
+MANY = """
+from servers.shop import write_query
+first = write_query(query="INSERT INTO orders (item) VALUES ('part 0')")
+for number in range(1, 8):
+    write_query(query=f"INSERT INTO orders (item) VALUES ('part {number}')")
+"""
+
+
+@pytest.mark.parametrize(("name", "size"), [("desktop", WIDE), ("phone", PHONE)])
+def test_a_part_of_a_plan_is_approved_by_the_one_button_that_follows_the_boxes(
+    tab: Watched, mill: Service, name: str, size: tuple[int, int]
+) -> None:
+    code = MANY.replace("part", f"{name} part")
+    with mill.client("worker") as worker:
+        asked = done(worker, code, "awaiting_approval")
+        say_token(tab, mill.tokens["rita"])
+        tab.page.set_viewport_size({"width": size[0], "height": size[1]})
+        page = tab.open(f"approvals/{asked['plan']['id'][:10]}")
+        article = page.locator("article.plan")
+        expect(article.locator("tbody tr")).to_have_count(8)
+        expect(article).to_contain_text("Needs approval: the policy asks about shop.write_query.")
+        expect(article.locator(".described")).to_contain_text("Execute")
+        expect(page.locator(".program")).to_contain_text("The program that asks")
+        page.get_by_label("Call 4: shop.write_query").uncheck()
+        expect(page.locator(".consequences")).to_contain_text("Call 4 will be refused")
+        expect(page.locator(".consequences")).to_contain_text("By then calls 1 to 3 will already have happened.")
+        expect(page.locator(".consequences")).to_contain_text("Calls 5 to 8 happen only if the program goes on")
+        button = page.get_by_role("button", name="Approve 7 of 8")
+        expect(button).to_be_in_viewport()
+        assert page.get_by_role("button", name=re.compile("^Approve")).count() == 1, "one button, that follows the boxes"
+        assert tab.too_wide() <= 0
+        for scheme in ("light", "dark"):
+            tab.show(f"plan-{name}-{scheme}", size, scheme)
+            assert tab.grave() == []
+        button.click()
+        expect(page.get_by_text("Approved: 7 of 8 calls")).to_be_focused()
+        again = worker.post("/execute", json={"resume": asked["id"][:12]}).json()
+        assert again["status"] == "failed"
+    assert [item for item in orders(mill) if item.startswith(name)] == [f"{name} part {number}" for number in range(3)]
+    assert not tab.complaints
+
+
+def test_a_model_that_resumes_too_early_leaves_the_plan_that_is_being_read(tab: Watched, mill: Service) -> None:
+    with mill.client("worker") as worker:
+        asked = done(worker, WRITE.format("too early"), "awaiting_approval")
+        say_token(tab, mill.tokens["rita"])
+        page = tab.open(f"approvals/{asked['plan']['id']}")
+        early = worker.post("/execute", json={"resume": asked["id"]}).json()
+        assert early["plan"]["id"] == asked["plan"]["id"]
+        page.get_by_role("button", name="Approve").click()
+        expect(page.get_by_text("Approved: 1 of 1 call")).to_be_focused()
+        assert worker.post("/execute", json={"resume": early["id"]}).json()["status"] == "ok"
+    assert orders(mill).count("too early") == 1
+
+
+def test_values_that_are_long_or_not_known_yet_are_said_to_be_so(tab: Watched) -> None:
+    calls = [
+        {
+            "number": n,
+            "tool": "shop.write_query",
+            "arguments": arguments,
+            "rule": 'policy.default "annotations"',
+            "needs_approval": True,
+        }
+        for n, arguments in enumerate([{"query": "x" * 5_000, "kind": "a"}, {"query": {"$planned": [1, "id"]}, "kind": "a"}], 1)
+    ]
+    answer(tab.page, "**/approvals/ap_1", lambda _: plan(1, plan={"calls": calls, "stopped": None}))
+    page = tab.open("approvals/ap_1")
+    expect(page.locator(".placeholder")).to_have_text("id of call 1")
+    expect(page.locator("article")).to_contain_text("show all 5,000 characters")
+    expect(page.locator("article")).to_contain_text("1 call has long values that are folded")
+    expect(page.locator("article")).to_contain_text("this tool is not marked read-only")
+    expect(page.locator(".plan-tool .facts")).to_contain_text("kind")
+    expect(page.locator("thead")).not_to_contain_text("kind")
 
 
 def tab_to(page: Page, condition: str) -> None:

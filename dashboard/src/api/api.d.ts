@@ -382,7 +382,7 @@ export interface paths {
         };
         /**
          * Approval
-         * @description Returns one plan.
+         * @description Returns one plan, with its program and what its tools do. The beginning of an id suffices if it fits one plan only.
          */
         get: operations["approval_approvals__id__get"];
         put?: never;
@@ -647,6 +647,8 @@ export interface components {
             decided_by?: string | null;
             /** Decided */
             decided?: number | null;
+            /** @description Not in lists. */
+            details?: components["schemas"]["PlanDetailsView"] | null;
         };
         /**
          * AskedBudget
@@ -1364,6 +1366,40 @@ export interface components {
             expires: number;
             /** Stopped */
             stopped?: string | null;
+            /** Url */
+            url?: string | null;
+        };
+        /**
+         * PlanDetailsView
+         * @description What an approver should know of a plan besides its calls.
+         */
+        PlanDetailsView: {
+            /**
+             * Code
+             * @description The program that asks, masked; null if it is no longer kept.
+             */
+            code?: string | null;
+            /** Language */
+            language?: ("python" | "typescript") | null;
+            /** Tools */
+            tools: {
+                [key: string]: components["schemas"]["PlannedToolView"];
+            };
+            /**
+             * Has Masks
+             * @description Whether masks stand in the arguments, so that there are other values to show.
+             * @default false
+             */
+            has_masks: boolean;
+            /**
+             * Values
+             * @description The arguments without masks, by the number of the call; only if asked for.
+             */
+            values?: {
+                [key: string]: {
+                    [key: string]: unknown;
+                };
+            } | null;
         };
         /**
          * PlannedCall
@@ -1404,6 +1440,20 @@ export interface components {
             definition: string;
             /** Diff */
             diff?: string | null;
+        };
+        /**
+         * PlannedToolView
+         * @description What the server says about a tool of a plan.
+         */
+        PlannedToolView: {
+            /** Description */
+            description: string;
+            /**
+             * Is Cut
+             * @description Whether the description is longer than this.
+             * @default false
+             */
+            is_cut: boolean;
         };
         /**
          * ProblemEvent
@@ -3287,7 +3337,10 @@ export interface operations {
     };
     approval_approvals__id__get: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Also return the values behind masks; needs the scope `reveal`. */
+                values?: boolean;
+            };
             header?: never;
             path: {
                 id: string;

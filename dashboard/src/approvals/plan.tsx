@@ -1,72 +1,142 @@
-// One plan: its calls, and the buttons of a user who may decide.
+// One plan: its calls by tool, the program beside them, and the bar of a user who may decide.
 import { useState } from "preact/hooks";
-import { post } from "../api/client.ts";
+import { get, post } from "../api/client.ts";
 import type { Approval, Who } from "../api/shapes.ts";
 import { linkTo } from "../hooks/route.ts";
 import { useNow } from "../hooks/time.ts";
-import { type Action, useAction } from "../hooks/use-action.ts";
+import { useAction } from "../hooks/use-action.ts";
 import { hasScope, useWho } from "../hooks/who.ts";
 import { Facts } from "../parts/facts.tsx";
 import { Failure } from "../parts/loading.tsx";
 import { SessionName } from "../parts/session-name.tsx";
 import { Status, Time } from "../parts/status.tsx";
+import { Code } from "../parts/text-boxes.tsx";
 import { formatTimeLeft, pluralize, shortenId } from "../text/format.ts";
 import { DECIDED } from "./decided-event.ts";
+import { type Decision, PlanDecision } from "./plan-decision.tsx";
 import { findPlanState, type PlanState } from "./plan-state.tsx";
-import { Planned } from "./planned-call.tsx";
-
-/** Which calls are approved: all, none, or those with these numbers. */
-type Decision = "all" | "none" | number[];
+import { PlanTable, type ShownCall } from "./plan-table.tsx";
+import { isFolded } from "./planned-values.tsx";
 
 export function Plan({ approval, onDecided }: { approval: Approval; onDecided: (approval: Approval) => void }) {
   const who = useWho();
   const state = findPlanState(approval);
-  const calls = approval.plan.calls;
-  const [chosen, setChosen] = useState(() => new Set(calls.filter((call) => call.needs_approval).map((call) => call.number)));
+  const now = useNow(state === "pending");
+  const { details, plan } = approval;
+  const [chosen, setChosen] = useState<ReadonlySet<number>>(
+    () => new Set(plan.calls.filter((call) => call.needs_approval).map((call) => call.number)),
+  );
+  const [values, setValues] = useState<Record<string, Record<string, unknown>> | null>(null);
+  const calls = plan.calls.map((call) => ({ ...call, shown: values?.[call.number] ?? call.arguments }));
   const decide = useAction(async (approve: Decision) => {
     const decided = await post("/approvals/{id}", { id: approval.id }, { approve });
     dispatchEvent(new Event(DECIDED));
     onDecided(decided);
   });
+  const reveal = useAction(async () => {
+    const found = await get("/approvals/{id}", { id: approval.id, values: true });
+    setValues(found.details?.values ?? null);
+  });
   const isOwn = who && approval.caller === who.caller && who.caller !== "local";
   const isOpen = state === "pending" && hasScope(who, "approve") && !isOwn;
-  const toggle = (number: number) => {
+  const tick = (numbers: number[], isTicked: boolean) => {
     const next = new Set(chosen);
-    if (!next.delete(number)) next.add(number);
+    for (const number of numbers) isTicked ? next.add(number) : next.delete(number);
     setChosen(next);
   };
+  const folded = calls.filter((call) => Object.values(call.shown).some(isFolded)).length;
   return (
     <article class="plan" aria-label={`Plan of execution ${shortenId(approval.execution)}`}>
       <header class="plan-head">
         <h2>
-          {pluralize(calls.length, "call")} of <ExecutionLink id={approval.execution} who={who} />
+          {pluralize(plan.calls.length, "call")} of <ExecutionLink id={approval.execution} who={who} />
         </h2>
         <Status value={state} />
       </header>
-      <PlanFacts approval={approval} state={state} />
-      {approval.plan.stopped && <p class="callout">The plan ends early: {approval.plan.stopped}</p>}
-      <ol class="planned">
-        {calls.map((call) => (
-          <Planned
-            key={call.number}
-            call={call}
-            isOpen={isOpen}
-            isChosen={isOpen ? chosen.has(call.number) : approval.approved.includes(call.number)}
-            state={state}
-            toggle={() => toggle(call.number)}
-          />
-        ))}
-      </ol>
+      <PlanFacts approval={approval} state={state} now={now} />
+      {plan.stopped && <p class="callout">The plan ends early: {plan.stopped}</p>}
+      {folded > 0 && (
+        <p class="callout">
+          {pluralize(folded, "call")} {folded === 1 ? "has" : "have"} long values that are folded: open them before you approve.
+        </p>
+      )}
+      {details?.has_masks && (
+        <Masks canReveal={hasScope(who, "reveal")} isRevealed={Boolean(values)} show={reveal.run} hide={() => setValues(null)} />
+      )}
+      <Failure error={reveal.error} />
+      <div class={details?.code ? "beside" : ""}>
+        <div class="planned">
+          {[...groupByTool(calls)].map(([tool, ofTool]) => (
+            <PlanTable
+              key={tool}
+              tool={tool}
+              calls={ofTool}
+              description={details?.tools[tool]}
+              isOpen={isOpen}
+              chosen={isOpen ? chosen : new Set(approval.approved)}
+              state={state}
+              tick={tick}
+            />
+          ))}
+        </div>
+        {details?.code && (
+          <details class="program" open={innerWidth > 800}>
+            <summary>The program that asks</summary>
+            <Code text={details.code} label="Program" />
+          </details>
+        )}
+      </div>
+      {!details && (
+        <p class="small">
+          <a href={linkTo("approvals", approval.id)}>See the program and what the tools do</a>
+        </p>
+      )}
       <Failure error={decide.error} />
       {isOwn && state === "pending" && <p class="callout">You asked for this: another person has to decide.</p>}
-      {isOpen && <Buttons chosen={chosen} decide={decide} of={shortenId(approval.execution)} />}
+      {isOpen && (
+        <PlanDecision
+          calls={plan.calls}
+          chosen={chosen}
+          decide={decide}
+          left={approval.expires - now}
+          of={shortenId(approval.execution)}
+        />
+      )}
       <NextStep state={state} approval={approval} />
     </article>
   );
 }
 
-function PlanFacts({ approval, state }: { approval: Approval; state: PlanState }) {
-  const now = useNow(state === "pending");
+function groupByTool(calls: ShownCall[]) {
+  const groups = new Map<string, ShownCall[]>();
+  for (const call of calls) groups.set(call.tool, [...(groups.get(call.tool) ?? []), call]);
+  return groups;
+}
+
+interface MasksProps {
+  canReveal: boolean;
+  isRevealed: boolean;
+  show: () => void;
+  hide: () => void;
+}
+
+/** Who sees `<EMAIL_1>` cannot tell a colleague from a stranger. */
+const Masks = ({ canReveal, isRevealed, show, hide }: MasksProps) => (
+  <p class="callout">
+    {isRevealed ? "These are the real values." : "Placeholders such as <EMAIL_…> stand for personal data."}{" "}
+    {canReveal ? (
+      <button type="button" class="plain" onClick={isRevealed ? hide : show}>
+        {isRevealed ? "Hide the values" : "Show the values"}
+      </button>
+    ) : (
+      <>
+        To see the values, your token needs the scope <code>reveal</code>.
+      </>
+    )}
+  </p>
+);
+
+function PlanFacts({ approval, state, now }: { approval: Approval; state: PlanState; now: number }) {
   return (
     <Facts
       of={{
@@ -76,6 +146,7 @@ function PlanFacts({ approval, state }: { approval: Approval; state: PlanState }
         Expires: state === "pending" ? formatTimeLeft(approval.expires - now) : null,
         "Decided by": approval.decided_by,
         Decided: approval.decided ? <Time at={approval.decided} /> : null,
+        Id: <code>{approval.id}</code>,
       }}
     />
   );
@@ -89,38 +160,6 @@ const ExecutionLink = ({ id, who }: { id: string; who: Who | null }) =>
     <span>{shortenId(id)}</span>
   );
 
-interface ButtonsProps {
-  chosen: Set<number>;
-  decide: Action<[Decision]>;
-  of: string;
-}
-
-const Buttons = ({ chosen, decide, of }: ButtonsProps) => (
-  <p class="actions">
-    <button type="button" aria-busy={decide.busy} aria-label={`Approve all of ${of}`} onClick={() => decide.run("all")}>
-      Approve all
-    </button>
-    <button
-      type="button"
-      class="plain"
-      aria-busy={decide.busy}
-      disabled={!chosen.size}
-      onClick={() => decide.run([...chosen].sort((a, b) => a - b))}
-    >
-      Approve chosen ({chosen.size})
-    </button>
-    <button
-      type="button"
-      class="danger"
-      aria-busy={decide.busy}
-      aria-label={`Deny all of ${of}`}
-      onClick={() => decide.run("none")}
-    >
-      Deny
-    </button>
-  </p>
-);
-
 function NextStep({ state, approval }: { state: PlanState; approval: Approval }) {
   if (state === "approved")
     return (
@@ -129,6 +168,6 @@ function NextStep({ state, approval }: { state: PlanState; approval: Approval })
         its page, which also says whether that was done.
       </p>
     );
-  if (state === "withdrawn") return <p class="quiet">The execution was resumed before a decision, and asked again.</p>;
+  if (state === "withdrawn") return <p class="quiet">The execution was resumed before a decision, and asked something else.</p>;
   return null;
 }

@@ -1,7 +1,7 @@
 // The top of a page: the way back, the title, and buttons.
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
-import { revealHidden } from "../text/visible-text.ts";
+import { setPageTitle } from "../shell/tab-title.ts";
 
 interface HeaderProps {
   title: string;
@@ -14,7 +14,7 @@ interface HeaderProps {
 
 export function Header({ title, tab = title, lead, children }: HeaderProps) {
   useEffect(() => {
-    document.title = revealHidden(`${tab} · Gristmill`);
+    setPageTitle(tab);
   }, [tab]);
   return (
     <header class="head">

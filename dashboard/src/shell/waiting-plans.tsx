@@ -3,6 +3,7 @@ import { useEffect } from "preact/hooks";
 import { get } from "../api/client.ts";
 import { DECIDED } from "../approvals/decided-event.ts";
 import { useLoad } from "../hooks/use-load.ts";
+import { setWaitingCount } from "./tab-title.ts";
 
 const MOST = 100; // plans that are counted
 
@@ -13,6 +14,7 @@ export function WaitingPlans() {
     addEventListener(DECIDED, list.again);
     return () => removeEventListener(DECIDED, list.again);
   }, [list.again]);
+  useEffect(() => setWaitingCount(waiting === MOST ? `${MOST}+` : waiting), [waiting]);
   const shown = waiting === MOST ? `${MOST}+` : waiting;
   return waiting ? (
     <span class="badge accent" aria-label={`${shown} waiting`}>

@@ -10,6 +10,19 @@ export const formatCount = (value: Maybe<number>) => (value == null ? "–" : wh
 export const formatCompact = (value: Maybe<number>) => (value == null ? "–" : short.format(value));
 /** A number with its noun: "1 call", "2 calls". */
 export const pluralize = (value: number, noun: string) => `${formatCount(value)} ${noun}${value === 1 ? "" : "s"}`;
+/** Numbers with their noun, as ranges: "call 1", "calls 1 to 3 and 7". */
+export function listNumbers(noun: string, numbers: number[]) {
+  const ranges: [number, number][] = [];
+  for (const number of [...numbers].sort((a, b) => a - b)) {
+    const last = ranges.at(-1);
+    if (last && number === last[1] + 1) last[1] = number;
+    else ranges.push([number, number]);
+  }
+  const words = ranges.map(([from, to]) => (from === to ? `${from}` : `${from} to ${to}`));
+  const end = words.pop() ?? "";
+  return `${noun}${numbers.length === 1 ? "" : "s"} ${words.length ? `${words.join(", ")} and ${end}` : end}`;
+}
+
 export const formatPercent = (part: number, all: number) => `${((100 * part) / all).toFixed(part && part !== all ? 1 : 0)} %`;
 
 const joinUnits = (value: number, unit: string, rest: number, smaller: string) =>

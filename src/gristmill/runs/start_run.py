@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gristmill.errors import Cancelled, Conflict, OutcomeNotStored
 from gristmill.model import Budget, Execution, Identity, Json, Language, Outcome, Strategy
@@ -64,7 +65,8 @@ async def begin_execution(runs: ServedRuns, request: RunRequest) -> tuple[Active
         StoreUnavailable: the execution of this key has ended, and its record still cannot be stored.
     """
     if request.resume is not None:
-        await refuse_if_running(runs, request.resume, request.identity)
+        request = replace(request, resume=await runs.runtime.find_execution_id(request.resume, identity=request.identity))
+        await refuse_if_running(runs, request.resume or "", request.identity)
     # No await from here on: so of two requests with the same key the second finds the first, and a drain misses no run.
     runs.refuse_if_draining()
     run = ActiveRun(

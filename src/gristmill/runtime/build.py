@@ -30,7 +30,7 @@ from gristmill.runtime.calls.reuse_answers import AnswerCache
 from gristmill.runtime.execution.answer.content_masks import ContentMasks
 from gristmill.runtime.execution.answer.present_report import Presenter, Save
 from gristmill.runtime.execution.execution_state import ExecutionState
-from gristmill.runtime.execution.intake import Intake
+from gristmill.runtime.execution.intake import Intake, PublicAddress
 from gristmill.runtime.execution.plan_differences import PlanDifferences
 from gristmill.runtime.execution.program.check_code import CodeChecks
 from gristmill.runtime.hints.give_hints import HintGiver
@@ -124,7 +124,7 @@ def _build_rooms(
     session = AnswerSession(stores, library.find)
     intake = Intake(
         store=durable.store, journal=durable.journal, approvals=durable.approvals, redactors=durable.redactors, policy=policy,
-        sessions=stores.sessions, contexts=config.serve.contexts,
+        sessions=stores.sessions, contexts=config.serve.contexts, address=PublicAddress(url=config.serve.public_url or None),
     )  # fmt: skip
     sizes = {"warm": config.sandbox.warm, "concurrency": config.sandbox.concurrency}
     servers = (*(upstream.name for upstream in upstreams), RESERVED)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from gristmill.catalog.pins.scan_definitions import DefinitionFinding
     from gristmill.catalog.search.search_hits import DetailLevel, ServerSummary
     from gristmill.config.tree import Config
-    from gristmill.guard.policy.approvals import Approvals
+    from gristmill.guard.policy.approvals import Approval, Approvals
     from gristmill.ledger.audit.audit import Audit
     from gristmill.ledger.metrics import NoMetrics
     from gristmill.ledger.trace import NoTraces
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from gristmill.runtime.execution.accepted_executions import Check
     from gristmill.runtime.execution.answer.content_masks import ContentMasks
     from gristmill.runtime.execution.execute import Approve
+    from gristmill.runtime.execution.plan_details import PlanDetails
     from gristmill.runtime.open.session_stores import SessionStores
     from gristmill.runtime.recording.read_stats import Stats
     from gristmill.runtime.rooms import Rooms
@@ -209,14 +210,15 @@ class Runtime:
         check_options(
             code=code, session=session, resume=resume, strategy=strategy, execution_id=execution_id, conversation=conversation
         )
+        who = choose_identity(identity, caller=caller, tenant=tenant)
         execution = Execution(
             id=execution_id or uuid.uuid4().hex,
             code=code or "",
             session=session,
             limits=self._cap_limits(limits),
             context=dict(context or {}),
-            identity=choose_identity(identity, caller=caller, tenant=tenant),
-            resume=resume,
+            identity=who,
+            resume=resume and await self.find_execution_id(resume, identity=who),
             budget=choose_budget(budget),
             strategy=strategy,
             promised=promised,
@@ -337,6 +339,29 @@ class Runtime:
     def approvals(self) -> Approvals:
         """Returns the inbox: plans that wait for a person, and the decisions about them."""
         return self._rooms.intake.approvals
+
+    async def load_plan_details(self, approval: Approval, *, reveal: bool = False) -> PlanDetails:
+        """Returns what an approver should know of a plan besides its calls; ``reveal`` for one who may see real values."""
+        from gristmill.runtime.execution.plan_details import load_plan_details  # loaded by `open` already
+
+        return await load_plan_details(self._rooms, approval, reveal=reveal)
+
+    def serve_pages_at(self, url: str) -> None:
+        """Sets where people find the pages, unless the configuration says it: plans name the address."""
+        address = self._rooms.intake.address
+        address.url = address.url or url
+
+    async def find_execution_id(self, beginning: str, *, identity: Identity | None = None, whole_tenant: bool = False) -> str:
+        """Returns the id of the execution of ``identity``, or of its whole tenant, that alone begins so.
+
+        A text that is a whole id, or that fits no execution, is returned as it is.
+
+        Raises:
+            NotFound: more than one begins so.
+        """
+        return await self._rooms.recorder.audit.find_execution_id(
+            beginning, owner=choose_identity(identity), whole_tenant=whole_tenant
+        )
 
     @property
     def audit(self) -> Audit:

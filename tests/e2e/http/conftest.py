@@ -26,6 +26,7 @@ TOKENS: dict[str, tuple[str, str, tuple[Scope, ...]]] = {
     "ann_reveal": ("ann", "acme", ("execute", "reveal")),
     "reader": ("rita", "acme", ("read",)),
     "boss": ("bob", "acme", ("approve",)),
+    "boss_reveal": ("bob", "acme", ("approve", "reveal")),
     "ann_both": ("ann", "acme", ("execute", "approve")),
     "admin": ("adam", "acme", ("execute", "read", "approve", "admin")),
     "eve": ("eve", "evil", ("execute", "read", "approve", "admin")),

@@ -41,6 +41,9 @@ class ServeConfig(Section):
     """Address to listen on. Any address other than this machine's own (loopback) needs tokens."""
     port: int = Field(default=8030, ge=0, le=65_535)
     """Port to listen on; 0 takes a free one."""
+    public_url: str = ""
+    """Address at which people reach this service, such as `https://mill.example.com`; texts that ask for an approval name it.
+    Empty means the address on which the service listens, if that is this machine's own."""
     require_token: bool = False
     """Whether requests from this machine need a token, too."""
     local_scopes: tuple[Scope, ...] = ("execute", "read", "admin")
@@ -88,6 +91,15 @@ class ServeConfig(Section):
             if not re.fullmatch(r"[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]", host):
                 raise ValueError(f"{host!r} is not a host name such as mill.example.com: leave out scheme, port and path")
         return tuple(host.lower() for host in hosts)
+
+    @field_validator("public_url")
+    @classmethod
+    def _check_public_url(cls, url: str) -> str:
+        if url and (not url.startswith(("http://", "https://")) or any(letter.isspace() or letter in "?#@" for letter in url)):
+            raise ValueError(
+                f"{url!r} is not an address such as https://mill.example.com: write scheme and host, and a path at most"
+            )
+        return url
 
     @field_validator("origins")
     @classmethod

@@ -12,6 +12,7 @@ from gristmill.errors import NotFound, Refused, StoreUnavailable
 from gristmill.guard.policy.approval_limits import ApprovalLimits
 from gristmill.model import LOCAL, Identity, Json, Plan, PlannedCall
 from gristmill.store.base import Row, Store, Transaction, Value
+from gristmill.store.id_beginning import AFTER_DIGITS, is_beginning
 from gristmill.store.tenant_bytes import add_tenant_bytes, build_deletion
 
 Standing = Literal["pending", "approved", "denied", "expired"]
@@ -20,6 +21,7 @@ _COLUMNS = "id, root, execution, session, caller, tenant, created, expires, stan
 NO_LIMITS = ApprovalLimits()
 PLAN_FORMAT = 2
 """The format of a stored plan. Plans of 0.1.0 have no number, and otherwise the same fields."""
+ID_PREFIX = "ap_"
 DECISION_STEP_SECONDS = 1e-3
 """The least number of seconds between two decisions about one run: it keeps their order when the clock is set back."""
 
@@ -72,16 +74,28 @@ class Approvals:
     ) -> Plan:  # fmt: skip
         """Stores a plan that waits for approval, and withdraws the earlier plan of the same run, which the new one replaces.
 
+        A run that asks about the same calls again keeps its plan: a person may be reading it. Its id and its time stay.
+
         Raises:
             Busy: ``identity`` has reached the limits in ``patience``; nothing was changed.
         """
         now = self._clock()
         plan = Plan(
-            id=f"ap_{secrets.token_hex(12)}", execution=execution, calls=tuple(calls), expires=now + seconds, stopped=stopped
+            id=f"{ID_PREFIX}{secrets.token_hex(12)}",
+            execution=execution,
+            calls=tuple(calls),
+            expires=now + seconds,
+            stopped=stopped,
         )
-        text = json.dumps({"format": PLAN_FORMAT, **to_builtins(plan)}, separators=(",", ":"))
+        # An address may change, a plan does not.
+        shown = {name: value for name, value in to_builtins(plan).items() if name != "url"}
+        text = json.dumps({"format": PLAN_FORMAT, **shown}, separators=(",", ":"))
 
-        def insert_plan(transaction: Transaction) -> None:
+        def insert_plan(transaction: Transaction) -> Plan:
+            sql = f"SELECT {_COLUMNS} FROM approvals WHERE root = ? AND standing = 'pending' AND expires > ?"  # noqa: S608
+            for before in map(self._build_approval, transaction.run(sql, root, now)):
+                if _is_same_question(before.plan, plan) and (before.session, before.owner) == (session, identity):
+                    return replace(before.plan, execution=execution)
             patience.check(transaction, root=root, identity=identity, now=now)
             transaction.run("UPDATE approvals SET standing = 'expired' WHERE root = ? AND standing = 'pending'", root)
             patience.make_room(transaction, size=len(text), tenant=identity.tenant, now=now)
@@ -90,9 +104,9 @@ class Approvals:
                 plan.id, root, execution, session, identity.caller, identity.tenant, now, plan.expires, text, len(text),
             )  # fmt: skip
             add_tenant_bytes(transaction, identity.tenant, "approvals", len(text))
+            return plan
 
-        await self._store.change(insert_plan)
-        return plan
+        return await self._store.change(insert_plan)
 
     async def list(
         self, *, pending_only: bool = True, limit: int = 100, owner: Identity | None = None, tenant: str | None = None
@@ -112,14 +126,20 @@ class Approvals:
         return tuple(self._build_approval(row) for row in await self._store.read(sql, *values, limit))
 
     async def get(self, approval: str, *, tenant: str | None = None) -> Approval:
-        """Returns one approval by its id.
+        """Returns one approval by its id, or by the beginning of its id if no other plan that ``tenant`` has begins so.
 
         Raises:
-            NotFound: there is no approval with that id, or it belongs to another tenant.
+            NotFound: there is no approval with that id, or it belongs to another tenant, or several begin so.
         """
         rows = await self._store.read(f"SELECT {_COLUMNS} FROM approvals WHERE id = ?", approval)  # noqa: S608
+        if not rows and is_beginning(approval, ID_PREFIX):
+            where, values = ("", ()) if tenant is None else (" AND tenant = ?", (tenant,))
+            sql = f"SELECT {_COLUMNS} FROM approvals WHERE id > ? AND id < ?{where} ORDER BY id LIMIT 2"  # noqa: S608
+            rows = await self._store.read(sql, approval, approval + AFTER_DIGITS, *values)
         if not rows or tenant not in (None, rows[0][5]):
-            raise NotFound(f"no approval {approval!r}; `gristmill approvals` lists the waiting ones")
+            raise NotFound(f"no approval {approval[:80]!r}; `gristmill approvals` lists the waiting ones")
+        if len(rows) > 1:
+            raise NotFound(f"more than one approval begins with {approval!r}: write more of its id")
         return self._build_approval(rows[0])
 
     async def decide(
@@ -132,6 +152,7 @@ class Approvals:
             Refused: it has expired, was decided before, lacks a call of a given number, or ``by`` is the caller who asked.
         """
         asked = await self.get(approval, tenant=tenant)
+        approval = asked.id
         if by == asked.owner.caller and by != LOCAL:
             raise Refused(f"{by} asked for this approval: another person has to decide", rule="approval.self")
 
@@ -193,6 +214,24 @@ def _build_plan(found: Mapping[str, Json]) -> Plan:
             f"{PLAN_FORMAT}: use the version that wrote it"
         )
     return replace(Plan(**fields), calls=tuple(PlannedCall(**call) for call in fields["calls"]))
+
+
+def _is_same_question(one: Plan, other: Plan) -> bool:
+    """Returns whether two plans ask a person the same: the same calls, shown in the same way, ending at the same place.
+
+    A difference that could not be made in time does not count; one that changed does, because it is what the person reads.
+    """
+    if len(one.calls) != len(other.calls) or one.stopped != other.stopped:
+        return False
+    pairs = zip(one.calls, other.calls, strict=True)
+    return all(
+        _describe_call(a, hides_diff=None in (a.diff, b.diff)) == _describe_call(b, hides_diff=None in (a.diff, b.diff))
+        for a, b in pairs
+    )
+
+
+def _describe_call(call: PlannedCall, *, hides_diff: bool) -> str:
+    return json.dumps(to_builtins(replace(call, diff=None) if hides_diff else call), sort_keys=True)
 
 
 def _choose_numbers(plan: Plan, approve: Literal["all", "none"] | Sequence[int]) -> list[int]:

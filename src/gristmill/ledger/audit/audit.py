@@ -15,7 +15,9 @@ from gristmill.ledger.audit.audit_entries import AuditEntry, AuditFilter, AuditR
 from gristmill.ledger.audit.audit_rows import SELECT_ROWS, build_condition, parse_entry
 from gristmill.ledger.audit.audit_verify import verify_chain
 from gristmill.ledger.record_text import encode_canonical
+from gristmill.model import Identity
 from gristmill.store.base import Store
+from gristmill.store.id_beginning import AFTER_DIGITS, is_beginning
 
 BATCH_RECORDS = 512
 PAUSE_SECONDS = 0.05
@@ -23,6 +25,7 @@ QUEUE_RECORDS, QUEUE_CHARACTERS = 20_000, 64_000_000
 """What may wait for a slow store; beyond that a record is refused, and so is the action that it describes."""
 MOST_TREE_RECORDS = 10_000
 """Most records that a tree shows."""
+EXECUTION_ID_CHARACTERS = 32
 EVERYTHING = AuditFilter()
 
 
@@ -96,6 +99,24 @@ class Audit:
         if found is None or tenant not in (None, found.record.tenant):
             raise NotFound(f"the audit has no record {id}")
         return await self._build_tree(found, [MOST_TREE_RECORDS])
+
+    async def find_execution_id(self, beginning: str, *, owner: Identity, whole_tenant: bool = False) -> str:
+        """Returns the id of the execution of ``owner``, or of its whole tenant, that alone begins so; else ``beginning`` itself.
+
+        Raises:
+            NotFound: more than one begins so.
+        """
+        if not is_beginning(beginning) or len(beginning) == EXECUTION_ID_CHARACTERS:
+            return beginning
+        await self.flush()  # an execution that has just ended is found, too
+        condition, values = ("", ()) if whole_tenant else (" AND caller = ?", (owner.caller,))
+        sql = f"SELECT id FROM audit WHERE id > ? AND id < ? AND kind = 'execution' AND tenant = ?{condition} ORDER BY id LIMIT 3"  # noqa: S608
+        rows = await self._store.read(sql, beginning, beginning + AFTER_DIGITS, owner.tenant, *values)
+        # A promise has a record of its own, named after its execution: `ID/accepted`.
+        found = list(dict.fromkeys(str(id_).partition("/")[0] for (id_,) in rows))
+        if len(found) > 1:
+            raise NotFound(f"more than one execution begins with {beginning!r}: write more of its id")
+        return found[0] if found else beginning
 
     async def _build_tree(self, top: AuditEntry, left: "list[int]") -> AuditTree:
         rows = await self._store.read(

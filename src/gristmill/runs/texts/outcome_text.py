@@ -43,7 +43,9 @@ def _describe_left_out(left: LeftOut) -> str:
 
 
 def _describe_approval(plan: Plan) -> list[str]:
-    tell = "It waits for approval. Tell the user what it wants to do and that `gristmill approvals` shows and decides it;"
+    where = f"{plan.url} or " if plan.url else ""
+    told = f"It waits for approval {plan.id}. Tell the user what it wants to do, and to decide:"
+    tell = f"{told} {where}`gristmill approvals show {plan.id}`;"
     return [f"{tell} then call execute_code with resume={plan.execution}:", *describe_plan(plan)]
 
 

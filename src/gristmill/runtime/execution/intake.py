@@ -1,6 +1,7 @@
 """Takes an execution in: whether it is new or resumes another, what was decided about it, and which masks belong to it."""
 
 from collections.abc import Mapping
+from dataclasses import replace as replace_plan
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -20,6 +21,16 @@ STOPPED_CHARACTERS = 500
 """Most characters of the reason why a plan stopped."""
 
 
+class PublicAddress(Struct):
+    """Where people reach the pages of this gateway, such as ``http://127.0.0.1:8030``; None while nothing serves them."""
+
+    url: str | None = None
+
+    def build_plan_url(self, approval: str) -> str | None:
+        """Returns the address of the page of a plan."""
+        return None if self.url is None else f"{self.url.rstrip('/')}/dashboard/#/approvals/{approval}"
+
+
 class Intake(Struct, frozen=True, kw_only=True):
     """Takes executions in, and puts their questions into the inbox."""
 
@@ -31,6 +42,7 @@ class Intake(Struct, frozen=True, kw_only=True):
     sessions: SessionRegister
     contexts: Mapping[str, Mapping[str, Json]] = field(default_factory=dict[str, Mapping[str, Json]])
     """Values of `context` that belong to a caller, by its name; no request can choose others."""
+    address: PublicAddress = field(default_factory=PublicAddress)
 
     async def begin_run(self, execution: Execution) -> ExecutionState:
         """Returns the run that ``execution`` begins or resumes.
@@ -87,11 +99,12 @@ class Intake(Struct, frozen=True, kw_only=True):
         execution = run.execution
         await self.store_run(run, "awaiting_approval")
         await self.store.flush()
-        return await self.approvals.submit_plan(
+        plan = await self.approvals.submit_plan(
             run.planned, root=run.root, execution=execution.id, session=execution.session, identity=execution.identity,
             seconds=self.policy.approval_seconds, stopped=_explain_stop(run, report),
             patience=self.policy.approval_limits,
         )  # fmt: skip
+        return replace_plan(plan, url=self.address.build_plan_url(plan.id))
 
     def build_dry_plan(self, run: ExecutionState, report: Report) -> Plan | None:
         """Returns the plan of what a dry run would have done; it needs no approval."""

@@ -164,6 +164,8 @@ class _Server(uvicorn.Server):
                 print(f"listening on http://{shown}:{port}", file=sys.stderr, flush=True)
                 self._warn_of_weak_isolation()
                 pages = f"http://{shown}:{port}/dashboard" if self._has_dashboard else None
+                if pages and host in LOOPBACK:
+                    self._door.runtime.serve_pages_at(f"http://{shown}:{port}")
                 if pages and sys.stderr.isatty():  # only for a person at a terminal: collected logs must stay lines of JSON
                     print(f"dashboard at {pages}", file=sys.stderr, flush=True)
                 log_event("listening", host=host, port=port, isolation=self._door.runtime.isolation, dashboard=pages)

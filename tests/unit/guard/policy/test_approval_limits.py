@@ -1,5 +1,7 @@
 """One caller cannot tire the people who decide: so many plans wait at once, so many are asked in an hour."""
 
+from dataclasses import replace
+
 import pytest
 
 from gristmill.errors import Busy
@@ -14,9 +16,11 @@ CALL = PlannedCall(number=1, tool="files.write", arguments={}, rule="default", h
 TWO_AT_ONCE, THREE_AN_HOUR = ApprovalLimits(waiting=2), ApprovalLimits(per_hour=3)
 
 
-async def ask(approvals: Approvals, root: str, patience: ApprovalLimits, *, caller: str = "ann", tenant: str = "a") -> Plan:
+async def ask(
+    approvals: Approvals, root: str, patience: ApprovalLimits, *, caller: str = "ann", tenant: str = "a", about: str = "h"
+) -> Plan:
     return await approvals.submit_plan(
-        [CALL],
+        [replace(CALL, hash=about)],
         root=root,
         execution=root,
         session=None,
@@ -52,11 +56,11 @@ async def test_a_run_that_asks_anew_takes_no_second_place(approvals: Approvals) 
 
 
 async def test_asking_anew_is_asking_all_the_same(approvals: Approvals, clock: Clock) -> None:
-    for _ in range(3):
-        await ask(approvals, "e1", THREE_AN_HOUR)
+    for number in range(3):
+        await ask(approvals, "e1", THREE_AN_HOUR, about=str(number))
     clock.now += 1_800
     with pytest.raises(Busy) as busy:
-        await ask(approvals, "e1", THREE_AN_HOUR)
+        await ask(approvals, "e1", THREE_AN_HOUR, about="more")
     assert (busy.value.limit, busy.value.retry_after) == ("policy.approvals_per_hour", 1_800)
     assert len(await approvals.list(pending_only=False)) == 3, "what was refused withdraws nothing"
     clock.now += 1_801

@@ -1,6 +1,7 @@
 """A decision covers the exact calls of its plan, for whoever asked, until it expires, and is made once."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -16,8 +17,8 @@ CALLS = tuple(
 )
 
 
-async def _ask(approvals: Approvals, root: str = "e1") -> Plan:
-    return await approvals.submit_plan(CALLS, root=root, execution=root, session="s", identity=Identity(caller="ann"), seconds=60)
+async def _ask(approvals: Approvals, root: str = "e1", calls: tuple[PlannedCall, ...] = CALLS) -> Plan:
+    return await approvals.submit_plan(calls, root=root, execution=root, session="s", identity=Identity(caller="ann"), seconds=60)
 
 
 async def _allowed(approvals: Approvals, *, session: str | None = "s", caller: str = "ann") -> list[int]:
@@ -82,8 +83,61 @@ async def test_a_clock_that_jumps_back_does_not_bring_a_decision_back_for_others
     assert await _allowed(approvals) == [1]
 
 
-async def test_asking_again_withdraws_the_question_before(approvals: Approvals) -> None:
-    first, second = await _ask(approvals), await _ask(approvals)
+async def test_the_same_question_asked_again_keeps_the_plan_that_a_person_reads(approvals: Approvals, clock: Clock) -> None:
+    first = await _ask(approvals)
+    clock.now += 10
+    again = await approvals.submit_plan(
+        CALLS, root="e1", execution="e2", session="s", identity=Identity(caller="ann"), seconds=60
+    )
+    assert (again.id, again.expires, again.execution) == (first.id, first.expires, "e2")
+    await approvals.decide(first.id, [2], by="bob")
+    assert await _allowed(approvals) == [2]
+
+
+async def test_a_plan_that_shows_something_else_is_another_question(approvals: Approvals) -> None:
+    first = await _ask(approvals)
+    shown = (replace(CALLS[0], diff="-old\n+new"), *CALLS[1:])
+    same = await _ask(approvals, calls=shown)  # the difference could not be made in time before
+    assert same.id == first.id
+    other = await _ask(approvals, calls=(replace(CALLS[0], arguments={"path": "x"}, hash="x"), *CALLS[1:]))
+    changed = await _ask(approvals, calls=(replace(CALLS[0], definition="changed"), *CALLS[1:]))
+    assert len({first.id, other.id, changed.id}) == 3
+    assert [waiting.id for waiting in await approvals.list()] == [changed.id]
+
+
+async def test_a_changed_difference_is_another_question(approvals: Approvals) -> None:
+    first = await _ask(approvals, calls=(replace(CALLS[0], diff="-old\n+new"),))
+    second = await _ask(approvals, calls=(replace(CALLS[0], diff="-older\n+new"),))
+    assert first.id != second.id
+
+
+async def test_the_beginning_of_an_id_finds_a_plan_of_the_tenant(approvals: Approvals) -> None:
+    plan = await _ask(approvals)
+    assert (await approvals.get(plan.id[:9])).id == plan.id
+    assert (await approvals.get(plan.id[:9], tenant="local")).id == plan.id
+    for text, tenant in ((plan.id[:5], None), (plan.id[:9], "other"), ("ap_zzzz", None), (f"{plan.id[:9]}%", None), ("", None)):
+        with pytest.raises(NotFound):
+            await approvals.get(text, tenant=tenant)
+    decided = await approvals.decide(plan.id[:9], "all", by="bob")
+    assert (decided.id, decided.approved) == (plan.id, (1, 2, 3))
+
+
+async def test_a_beginning_that_fits_two_plans_finds_none(approvals: Approvals, monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = iter(["abcd00", "abcd11"])
+
+    def _next(_length: int) -> str:
+        return next(ids)
+
+    monkeypatch.setattr("gristmill.guard.policy.approvals.secrets.token_hex", _next)
+    await _ask(approvals)
+    await _ask(approvals, root="e2")
+    with pytest.raises(NotFound, match="more than one"):
+        await approvals.get("ap_abcd")
+    assert (await approvals.get("ap_abcd1")).id == "ap_abcd11"
+
+
+async def test_asking_about_something_else_withdraws_the_question_before(approvals: Approvals) -> None:
+    first, second = await _ask(approvals), await _ask(approvals, calls=CALLS[:2])
     assert [waiting.id for waiting in await approvals.list()] == [second.id]
     with pytest.raises(Refused):
         await approvals.decide(first.id, "all", by="bob")

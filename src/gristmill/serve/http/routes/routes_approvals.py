@@ -3,6 +3,7 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
+from msgspec import to_builtins
 
 from gristmill.errors import NotFound
 from gristmill.runtime.values.approval_values import Approval
@@ -10,7 +11,7 @@ from gristmill.serve.access_tokens import Principal
 from gristmill.serve.http.http_door import HttpDoor
 from gristmill.serve.http.require_scopes import ANY_SCOPE, APPROVE
 from gristmill.serve.http.run_viewer import build_viewer
-from gristmill.serve.http.shapes.api_shapes import ApprovalView, DecisionAsked
+from gristmill.serve.http.shapes.api_shapes import ApprovalView, DecisionAsked, PlanDetailsView
 
 ApprovalId = Annotated[str, Path(min_length=1, max_length=128)]
 
@@ -34,15 +35,23 @@ def add_approvals(routes: APIRouter, door: HttpDoor) -> None:
         return [_build_view(approval) for approval in found]
 
     @routes.get("/approvals/{id}", tags=["approvals"])
-    async def approval(id: ApprovalId, who: Annotated[Principal, ANY_SCOPE]) -> ApprovalView:  # noqa: A002
-        """Returns one plan."""
-        return _build_view(await find(id, who))
+    async def approval(
+        id: ApprovalId,  # noqa: A002
+        who: Annotated[Principal, ANY_SCOPE],
+        values: Annotated[bool, Query(description="Also return the values behind masks; needs the scope `reveal`.")] = False,
+    ) -> ApprovalView:
+        """Returns one plan, with its program and what its tools do. The beginning of an id suffices if it fits one plan only."""
+        if values:
+            who.require_scope("reveal")
+        found = await find(id, who)
+        details = await door.runtime.load_plan_details(found, reveal=values)
+        return _build_view(found).model_copy(update={"details": PlanDetailsView.model_validate(to_builtins(details))})
 
     @routes.post("/approvals/{id}", tags=["approvals"])
     async def decide(id: ApprovalId, asked: DecisionAsked, who: Annotated[Principal, APPROVE]) -> ApprovalView:  # noqa: A002
         """Decides about a plan, once. The decision covers these calls of this execution only; resume the execution afterwards."""
-        await find(id, who)
-        decided = await door.runtime.approvals.decide(id, asked.approve, by=who.identity.caller, tenant=who.tenant)
+        found = await find(id, who)
+        decided = await door.runtime.approvals.decide(found.id, asked.approve, by=who.identity.caller, tenant=who.tenant)
         door.runtime.metrics.count_approval(decided.standing)
         await door.runtime.audit.flush()  # the decision is recorded before it is answered
         return _build_view(decided)

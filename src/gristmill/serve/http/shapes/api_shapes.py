@@ -294,6 +294,27 @@ class ToolView(_Out):
     """Its typed Python source. Not in lists."""
 
 
+class PlannedToolView(_Out):
+    """What the server says about a tool of a plan."""
+
+    description: str
+    is_cut: bool = False
+    """Whether the description is longer than this."""
+
+
+class PlanDetailsView(_Out):
+    """What an approver should know of a plan besides its calls."""
+
+    code: str | None = None
+    """The program that asks, masked; null if it is no longer kept."""
+    language: Language | None = None
+    tools: dict[str, PlannedToolView]
+    has_masks: bool = False
+    """Whether masks stand in the arguments, so that there are other values to show."""
+    values: dict[int, dict[str, Any]] | None = None
+    """The arguments without masks, by the number of the call; only if asked for."""
+
+
 class ApprovalView(_Out):
     """A plan of tool calls that waits for approval, or the decision about it."""
 
@@ -308,6 +329,8 @@ class ApprovalView(_Out):
     approved: list[int]
     decided_by: str | None = None
     decided: float | None = None
+    details: PlanDetailsView | None = None
+    """Not in lists."""
 
 
 class DecisionAsked(_In):

@@ -67,15 +67,16 @@ async def _find_awaited_run(door: McpDoor, ctx: Ctx, wanted: ExecuteArguments) -
         if wanted.code is None:
             raise WrongArguments("wrong arguments: code is needed, or resume with the id of a run")
         return None
+    resume = await (await door.hall()).find_execution_id(wanted.resume, identity=door.identify_caller(ctx))
     if wanted.code is None:
         try:
-            run = await find_run(door, ctx, wanted.resume)
+            run = await find_run(door, ctx, resume)
         except NotFound:
             pass  # not active here: the runtime looks for it in the journal
         else:
             if run.ended is None or _is_answer_kept(run):
                 return run
-    await refuse_if_running(await door.get_runs(), wanted.resume, door.identify_caller(ctx))
+    await refuse_if_running(await door.get_runs(), resume, door.identify_caller(ctx))
     return None
 
 

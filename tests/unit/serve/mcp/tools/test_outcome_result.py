@@ -70,6 +70,13 @@ def test_an_error_without_a_run_gets_its_hint_too() -> None:
     assert build_error_result("broken", code="error").structured_content == {"error": "broken", "code": "error"}
 
 
+def test_what_waits_for_approval_names_its_id_and_where_it_is_decided() -> None:
+    here = replace(PLAN, url="http://127.0.0.1:8030/dashboard/#/approvals/p1")
+    text = render_text(replace(OK, status="awaiting_approval", success=False, plan=here))
+    assert "waits for approval p1." in text
+    assert "decide: http://127.0.0.1:8030/dashboard/#/approvals/p1 or `gristmill approvals show p1`" in text
+
+
 def test_an_outcome_that_waits_for_approval_says_what_to_tell_the_user() -> None:
     result = build_tool_result(replace(OK, status="awaiting_approval", success=False, plan=PLAN))
 
