@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError, field_validator
 
@@ -36,6 +36,8 @@ from gristmill.model import Limits
 
 log = logging.getLogger(__name__)
 
+PROGRAM_PATTERN = r"^([A-Za-z0-9][A-Za-z0-9._+-]{0,63}|\[)$"
+"""A program is given by its name alone: a path could lead into a folder that others write into."""
 PRELOADED_MODULES = (
     "ast", "asyncio", "base64", "bisect", "calendar", "collections", "concurrent.futures", "contextlib",
     "copy", "csv", "dataclasses", "datetime", "decimal", "enum", "fractions", "functools", "glob", "hashlib",
@@ -112,6 +114,9 @@ class SandboxConfig(Section):
     """Modules imported once, before any code runs, so that importing them costs nothing. They must not start threads."""
     preload_packages: tuple[str, ...] = ()
     """Modules of `packages` or `venv` to import once in the same way, such as `pandas`."""
+    programs: tuple[Annotated[str, Field(pattern=PROGRAM_PATTERN)], ...] = ()
+    """Programs of this machine that code may start, such as `git`; `shell` stands for sh and the usual small programs. They run
+    under the same walls: without a network, without the machine's files."""
     session_idle_seconds: float = Field(default=900.0, ge=0, le=604_800)
     """Seconds that a session's interpreter is kept without use."""
     sessions_kept: int = Field(default=32, ge=0, le=4_096)

@@ -7,6 +7,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from gristmill.errors import SandboxUnavailable
+from gristmill.sandbox.jail_programs import FOLDER, list_program_binds
+
 PYTHON, SITE, MILL, CATALOG = "/opt/python", "/opt/site", "/opt/gristmill", "/opt/catalog"
 SHARED_PREFIXES = ("/", "/usr")  # prefixes that hold far more than one Python installation
 
@@ -21,6 +24,8 @@ class JailLayout(Struct, frozen=True, kw_only=True):
     site: str | None
     mill: str
     catalog: str | None = None
+    programs: str | None = None
+    """The folder of the machine's programs that code may start."""
 
 
 def get_python_name() -> str:
@@ -28,8 +33,12 @@ def get_python_name() -> str:
     return f"python{sys.version_info.major}.{sys.version_info.minor}"
 
 
-def make_mounted_layout(site: Path | None, catalog: Path | None = None) -> JailLayout:
-    """Makes the layout of a jail with a file tree of its own."""
+def make_mounted_layout(site: Path | None, catalog: Path | None = None, programs: tuple[str, ...] = ()) -> JailLayout:
+    """Makes the layout of a jail with a file tree of its own.
+
+    Raises:
+        SandboxUnavailable: one of ``programs`` is not installed.
+    """
     package = str(Path(__file__).parents[1])
     binds = [*_list_interpreter_binds(), *_list_library_binds()]
     binds += [(f"{package}/guest", f"{MILL}/gristmill/guest"), (f"{package}/sandbox/linux", f"{MILL}/gristmill/sandbox/linux")]
@@ -37,19 +46,32 @@ def make_mounted_layout(site: Path | None, catalog: Path | None = None) -> JailL
         binds.append((str(site), SITE))
     if catalog:
         binds.append((str(catalog), CATALOG))
+    binds += list_program_binds(programs)
     return JailLayout(
         binds=tuple(pair for pair in binds if os.path.exists(pair[0])),
-        links=tuple((os.readlink(path), path) for path in ("/lib", "/lib64") if os.path.islink(path)),
+        links=(
+            *((os.readlink(path), path) for path in ("/lib", "/lib64") if os.path.islink(path)),
+            *(_list_program_links() if programs else ()),
+        ),
         executable=f"{PYTHON}/bin/{get_python_name()}",
         library=f"{PYTHON}/lib/{get_python_name()}",
         site=SITE if site else None,
         mill=MILL,
         catalog=CATALOG if catalog else None,
+        programs=FOLDER if programs else None,
     )
 
 
-def make_host_layout(site: Path | None, catalog: Path | None = None) -> JailLayout:
-    """Makes the layout of a jail without a mount namespace: host paths, each readable one listed for Landlock."""
+def make_host_layout(site: Path | None, catalog: Path | None = None, programs: tuple[str, ...] = ()) -> JailLayout:
+    """Makes the layout of a jail without a mount namespace: host paths, each readable one listed for Landlock.
+
+    Raises:
+        SandboxUnavailable: ``programs`` are asked for, and code at this level starts none.
+    """
+    if programs:
+        raise SandboxUnavailable(
+            "sandbox.programs needs the isolation level namespaces: at the level landlock code may start no programs"
+        )
     package = str(Path(__file__).parents[1])
     names = [source for source, _ in (*_list_interpreter_binds(), *_list_library_binds())] + [
         f"{package}/guest",
@@ -88,6 +110,11 @@ def _list_interpreter_binds() -> list[tuple[str, str]]:
     if sys.base_prefix in SHARED_PREFIXES:
         return [*binds, (stdlib, f"{PYTHON}/lib/{get_python_name()}")]
     return [*binds, (f"{sys.base_prefix}/lib", f"{PYTHON}/lib")]
+
+
+def _list_program_links() -> tuple[tuple[str, str], ...]:
+    """Returns links by the names that scripts use: /bin, and Python as `python3` and `python`."""
+    return (("usr/bin", "/bin"), *((get_python_name(), f"{PYTHON}/bin/{name}") for name in ("python3", "python")))
 
 
 def _list_library_binds() -> list[tuple[str, str]]:

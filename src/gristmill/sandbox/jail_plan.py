@@ -247,7 +247,7 @@ def _make_environment(spec: JailSpec) -> dict[str, str]:
         "MKL_NUM_THREADS": "1",
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
-        "PATH": layout.executable.rpartition("/")[0],
+        "PATH": ":".join(filter(None, (layout.executable.rpartition("/")[0], layout.programs))),
         "PYTHONDONTWRITEBYTECODE": "1",
         **({"PYTHONPATH": layout.site} if layout.site else {}),
         **({"TMPDIR": "/tmp"} if spec.level == "namespaces" else {}),

@@ -8,8 +8,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 from pydantic import SecretStr
 
+from gristmill.errors import ConfigError
 from gristmill.http_client import Client
-from gristmill.serve.langchain import CodeModeMiddleware, GristmillToolkit
+from gristmill.serve.langchain import CodeModeMiddleware, GristmillSandbox, GristmillToolkit
 from gristmill.testing import ModelAnswer, ModelCall, ModelServer
 from tests.e2e.http.conftest import Service
 from tests.e2e.langchain.make_agent import make_agent
@@ -53,3 +54,11 @@ def test_the_toolkit_works_with_a_client_and_outside_of_a_graph(service: Service
 def test_a_service_that_is_down_is_an_error_that_the_model_reads() -> None:
     _, execute = GristmillToolkit("http://127.0.0.1:9", token="none").get_tools()
     assert str(execute.invoke({"code": "1"})).startswith("upstream.unavailable: the service does not answer")
+
+
+def test_the_sandbox_for_deep_agents_works_over_the_service(service: Service) -> None:
+    sandbox = GristmillSandbox(service.url, token=service.tokens["ann"], session="deep")
+    assert [one.error for one in sandbox.upload_files([("/workspace/in/a", b"\x00\xff"), ("/workspace/b", b"")])] == [None, None]
+    assert [one.content for one in sandbox.download_files(["/workspace/in/a", "/workspace/b"])] == [b"\x00\xff", b""]
+    with pytest.raises(ConfigError, match="in the configuration of the runtime"):
+        sandbox.execute("ls")

@@ -65,6 +65,8 @@ class PoolOptions(Struct, frozen=True, kw_only=True):
     gid: int = 65_534
     program: GuestProgram | None = None
     """What runs the code, if it is not our Python guest."""
+    programs: tuple[str, ...] = ()
+    """Programs of this machine that code may start, by name."""
 
 
 class LinuxPool:
@@ -508,7 +510,9 @@ def make_jail_spec(options: PoolOptions, level: Isolation) -> JailSpec:
     """Collects the facts that this pool's plan depends on."""
     return JailSpec(
         level=level,
-        layout=(layout.make_mounted_layout if level == "namespaces" else layout.make_host_layout)(options.site, options.catalog),
+        layout=(layout.make_mounted_layout if level == "namespaces" else layout.make_host_layout)(
+            options.site, options.catalog, options.programs
+        ),
         as_root=os.geteuid() == 0,
         uid=options.uid,
         gid=options.gid,

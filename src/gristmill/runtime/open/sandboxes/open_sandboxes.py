@@ -117,6 +117,7 @@ def build_pool_options(config: Config) -> PoolOptions:
         require_cgroups=sandbox.cgroups == "require",
         uid=NOBODY_ID,
         gid=NOBODY_ID,
+        programs=sandbox.programs,
     )
 
 

@@ -59,7 +59,7 @@ class TypeScriptSandboxes:
             if self._opened is None:
                 options, rules = build_pool_options(self._config), self._config.sandbox.typescript
                 program = find_typescript_guest(options.limits, jit=rules.jit)
-                own = replace(options, warm=rules.warm, preload=(), site=None, program=program)
+                own = replace(options, warm=rules.warm, preload=(), site=None, programs=(), program=program)
                 pool = await LinuxPool.open(own, self._level)
                 kept = KeptInterpreters(pool, build_keep_rules(self._config.sandbox))
                 self._sweeper = asyncio.create_task(kept.sweep_forever())
