@@ -47,6 +47,11 @@ class McpDoor(Struct, frozen=True, kw_only=True):
     file_changes: FileChanges = field(default_factory=FileChanges)
     conversations: ConversationNames = field(default_factory=ConversationNames)
 
+    @property
+    def has_one_user(self) -> bool:
+        """Whether all requests come from the one user on stdio."""
+        return self.identify_caller is identify_local_caller
+
     async def get_runs(self) -> "ServedRuns":
         """Returns the runs of the process.
 
