@@ -1,9 +1,10 @@
 """Recorded public environments, three ways: ``python -m bench.recorded FOLDER``. Writes ``bench/out/recorded.json``.
 
 FOLDER (or GRISTMILL_RECORDED) holds ``tools_ENV.json``, ``replay_ENV.jsonl`` and ``programs_ENV.jsonl``. Direct: every definition
-in context, one call per request. Search then call: our search with the user's own words, then a second one for tools it missed.
-Gristmill: the real surface and search, one program per turn in a session, its real outcome. An output that was cut costs one more
-request, which prints it. A turn is right if its output is exactly the recorded one. The answer to the user counts alike.
+in context, one call per request. Search then call: our search with the user's own words, then a second one for tools it missed,
+unless an earlier turn found them. Gristmill: the real surface and search, one program per turn in a session that the first opens,
+as a client on stdio does it, and its real outcome. An output that was cut costs one more request, which prints it. A turn is
+right if its output is exactly the recorded one. The answer to the user counts alike.
 
 Some recorded programs end with a line that prints their last value as sorted JSON, so that outputs can be compared to the byte. A
 model ends with the value itself. Such environments are measured in both forms; in the second a turn is right if its result is
@@ -18,7 +19,7 @@ import statistics
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -31,13 +32,14 @@ from examples.three_ways.servers import compact, definition
 
 from bench import machine
 from gristmill.config.tree import Config
-from gristmill.model import Outcome
+from gristmill.model import LOCAL_IDENTITY, Outcome
 from gristmill.runtime.runtime import Runtime
 from gristmill.runtime.tools.configured_servers import describe_servers
+from gristmill.runtime.values.session_values import SHORT_HANDLE_LETTERS
 from gristmill.serve.mcp.tools.known_servers import list_known_servers
 from gristmill.serve.mcp.tools.outcome_result import render_text
 from gristmill.serve.mcp.tools.server_instructions import write_instructions
-from gristmill.serve.mcp.tools.tool_surface import EXECUTE, SEARCH
+from gristmill.serve.mcp.tools.tool_surface import EXECUTE, NEW_SESSION, SEARCH
 from gristmill.shaping.token_counter import load_token_counter
 
 FILE = Path(__file__).parent / "out" / "recorded.json"
@@ -87,16 +89,21 @@ class Environment:
         instructions = write_instructions(describe_servers(self._runtime.config, await list_known_servers(self._runtime)))
         talk = Conversation(self.count, *surface(), instructions)
         known, shown, right, cut = set[str](), set[str](), 0, 0
+        opened = await self._runtime.session_stores.sessions.open(task, identity=LOCAL_IDENTITY, letters=SHORT_HANDLE_LETTERS)
+        session = NEW_SESSION
         for turn, program in zip(calls, programs, strict=True):
             talk.hear(turn["user"])
             for said, _, texts in await self._look(turn, known, shown):
                 talk.answer(said, *texts)
             outcome = await self._runtime.execute(program["code"], session=task)
             right += is_right(outcome, program)
-            talk.answer(compact({"name": EXECUTE, "input": {"code": program["code"], "session": task}}), render_text(outcome))
+            expires = opened.expires if session == NEW_SESSION else None
+            text = render_text(replace(outcome, session=opened.handle), expires=expires)
+            talk.answer(_write_call(program["code"], session), text)
+            session = opened.handle
             if outcome.truncated or outcome.left_out:
                 cut += 1
-                talk.answer(compact({"name": EXECUTE, "input": {"code": PRINT_REST, "session": task}}), program["expect"])
+                talk.answer(_write_call(PRINT_REST, session), program["expect"])
             talk.answer(program["expect"])
         await self._runtime.delete_session(task)
         return talk.cost(), right, cut
@@ -112,11 +119,16 @@ class Environment:
         if needed.keys() <= known:
             return []
         rounds: list[tuple[str, list[str], list[str]]] = []
-        for queries, keys, texts in await searches(self._runtime, [turn["user"][:LONGEST_QUERY]], needed, shown):
+        unknown = {key: None for key in needed if key not in known}
+        for queries, keys, texts in await searches(self._runtime, [turn["user"][:LONGEST_QUERY]], unknown, shown):
             said = compact([{"name": SEARCH, "input": {"query": query}} for query in queries])
             rounds.append((said, [key for key in keys if key not in known], texts))
             known |= set(keys)
         return rounds
+
+
+def _write_call(code: str, session: str) -> str:
+    return compact({"name": EXECUTE, "input": {"code": code, "session": session}})
 
 
 def is_right(outcome: Outcome, program: Turn) -> bool:

@@ -7,7 +7,6 @@ everything is asked for: an answer is read far more often than it is used whole.
 
 import json
 import re
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from msgspec import Struct
@@ -15,8 +14,10 @@ from msgspec.structs import replace
 
 from gristmill.catalog.answers.choose_details import FULL_HITS, HitDetails
 from gristmill.catalog.answers.compact_signature import make_identifier, render_compact_signature
+from gristmill.catalog.answers.explain_parameters import explain_parameters
+from gristmill.catalog.answers.first_sentences import LINE_CHARS, cut_text, find_repeated, make_visible, split_sentences
 from gristmill.catalog.search.search_hits import BUDGET_TOKENS, DetailLevel, SearchHit
-from gristmill.catalog.types.loose_schema import read_parameter_descriptions, read_parameter_schemas, read_required_names
+from gristmill.catalog.types.loose_schema import read_parameter_schemas, read_required_names
 from gristmill.model import Tool
 
 SKILLS = "skills"
@@ -24,9 +25,8 @@ SKILLS = "skills"
 MOST_OPTIONAL = 4
 """How many optional parameters a signature shows if there are more; the others are named in a line of their own."""
 MOST_NAMED = 12
-_LINE_CHARS, _SHORT_LINE_CHARS = 160, 100
+_SHORT_LINE_CHARS = 100
 _LONGEST_NAME = 40
-_SENTENCES = 4  # of a description that are looked at
 _LABEL = re.compile(r"^(?:tool )?description: *", re.IGNORECASE)
 _UNSIGNED = 2  # ways of writing a tool that need no import
 _STEPS: Mapping[DetailLevel, int] = {"name_only": 1, "with_description": 2, "full": 6}
@@ -64,8 +64,8 @@ class AnswerWriting(Struct, frozen=True, kw_only=True):
     """How fully each hit is written; None: by its rank alone."""
     notes: Sequence[str] = ()
     """Lines that stand below the hits."""
-    repeated: Collection[str] = ()
-    """Sentences that several hits share: they tell none from another."""
+    repeated: frozenset[str] = frozenset()
+    """Sentences that several tools share: they tell none from another."""
 
 
 def render_hits(
@@ -84,7 +84,7 @@ def render_hits(
     details = how.details or HitDetails(full=tuple(hit.tool.key for hit in hits[:FULL_HITS]))
     unwritten = {*how.shown, *details.named, *details.left_out} if detail_level == "full" else set[str]()
     left = [hit for hit in hits if hit.tool.key not in unwritten]
-    how = replace(_qualify_shared_names(left, how), repeated=_find_repeated(left))
+    how = replace(_qualify_shared_names(left, how), repeated=how.repeated | find_repeated([hit.tool for hit in left]))
     written = [
         _write_all_ways(hit.tool, how, _STEPS[detail_level], full=how.complete or hit.tool.key in details.full) for hit in left
     ]
@@ -99,46 +99,23 @@ def render_hits(
     return whole if how.count(whole) <= budget_tokens else text
 
 
-def _find_repeated(hits: Sequence[SearchHit]) -> frozenset[str]:
-    counts = Counter(sentence for hit in hits for sentence in dict.fromkeys(_split_sentences(hit.tool.description)))
-    return frozenset(sentence for sentence, count in counts.items() if count > 1)
-
-
 def _write_notes(hits: Sequence[SearchHit], how: AnswerWriting) -> str:
-    seen = [hit.tool for hit in hits if hit.tool.key in how.shown]
     named = how.details.named if how.details else ()
+    seen = [hit.tool for hit in hits if hit.tool.key in how.shown and hit.tool.key not in named]
     weak = [hit.tool for hit in hits if hit.tool.key in named and hit.tool.key not in how.shown]
     lines = (
         *_name_tools("less likely", weak, how),
         *_name_tools('shown before, detail_level="full" repeats', seen, how),
         *how.notes,
     )
-    return "\n".join(f"# {_make_visible(line)}" for line in lines)
-
-
-def take_first_sentence(text: str, limit: int = _LINE_CHARS) -> str:
-    """Returns the first sentence of ``text`` without line breaks or invisible characters: a comment cannot become code."""
-    return _cut_text(re.split(r"(?<=[.!?])\s", _make_visible(text[: limit * 20]), maxsplit=1)[0], limit)
+    return "\n".join(f"# {make_visible(line)}" for line in lines)
 
 
 def _choose_sentence(tool: Tool, how: AnswerWriting, limit: int) -> str:
     """Returns the first sentence that tells the tool from the other hits; the first of all if none does."""
-    sentences = _split_sentences(tool.description)
+    sentences = split_sentences(tool.description)
     chosen = next((each for each in sentences if each not in how.repeated), sentences[0] if sentences else "")
-    return _cut_text(_LABEL.sub("", chosen), limit)
-
-
-def _split_sentences(text: str) -> list[str]:
-    return re.split(r"(?<=[.!?])\s", _make_visible(text[: _LINE_CHARS * 20]), maxsplit=_SENTENCES)[:_SENTENCES]
-
-
-def _make_visible(text: str) -> str:
-    seen = text if text.isprintable() else "".join(letter if letter.isprintable() else " " for letter in text)
-    return " ".join(seen.split())
-
-
-def _cut_text(text: str, limit: int) -> str:
-    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+    return cut_text(_LABEL.sub("", chosen), limit)
 
 
 def _name_tools(heading: str, tools: Sequence[Tool], how: AnswerWriting) -> list[str]:
@@ -184,14 +161,14 @@ def _qualify_shared_names(hits: Sequence[SearchHit], how: AnswerWriting) -> Answ
 
 def _write_all_ways(tool: Tool, how: AnswerWriting, steps: int, *, full: bool) -> list[str]:
     """Returns the tool written ever more fully: key, doc, required and usual parameters, its types, its parameters."""
-    doc, mark = _choose_sentence(tool, how, _LINE_CHARS if full else _SHORT_LINE_CHARS), how.mark(tool)
+    doc, mark = _choose_sentence(tool, how, LINE_CHARS if full else _SHORT_LINE_CHARS), how.mark(tool)
     key = _write_key(tool)
     if mark:
         key, doc = f"{key}  # [{mark}]", f"[{mark}] {doc}"
     unsigned = [key, f"{_write_key(tool)}  # {doc}" if doc else key]
     if steps <= _UNSIGNED:
         return unsigned[:steps]
-    same = f"also on: {', '.join(map(_make_visible, how.also[tool.key]))}" if how.also.get(tool.key) else ""
+    same = f"also on: {', '.join(map(make_visible, how.also[tool.key]))}" if how.also.get(tool.key) else ""
     heading = "".join(f"# {line}\n" for line in (doc, same) if line)
     usual = list(read_parameter_schemas(tool)) if how.complete else choose_usual_parameters(tool)
     needed = [name for name in usual if name in read_required_names(tool)]
@@ -203,8 +180,9 @@ def _write_all_ways(tool: Tool, how: AnswerWriting, steps: int, *, full: bool) -
         typed = whole
     else:
         text, lines = how.typed(_keep_parameters(tool, usual))
-        typed = f"{heading}{text}{_name_others(tool, usual)}" + "".join(f"\n    # {_make_visible(line)}" for line in lines)
-    return [*unsigned, bare, whole, typed, typed + "".join(f"\n    # {line}" for line in _explain_parameters(tool, usual))]
+        typed = f"{heading}{text}{_name_others(tool, usual)}" + "".join(f"\n    # {make_visible(line)}" for line in lines)
+    explained = explain_parameters(tool, usual, said=None if how.complete else doc)
+    return [*unsigned, bare, whole, typed, typed + "".join(f"\n    # {line}" for line in explained)]
 
 
 def _write_line(tool: Tool, how: AnswerWriting, needed: Collection[str], comment: str) -> str:
@@ -244,20 +222,6 @@ def _name_others(tool: Tool, names: Collection[str]) -> str:
     return f"  # optional: {', '.join(make_identifier(name)[:_LONGEST_NAME] for name in others)}"
 
 
-def _explain_parameters(tool: Tool, names: Collection[str]) -> list[str]:
-    """Returns one line per parameter whose description says more than its name."""
-    described = {name: text for name, text in read_parameter_descriptions(tool).items() if name in names}
-    return [
-        f"{take_first_sentence(name, 80)}: {take_first_sentence(text, 100)}"
-        for name, text in described.items()
-        if not _split_plain(text) <= _split_plain(f"{tool.name} {name} the of a an to for this")
-    ]
-
-
-def _split_plain(text: str) -> set[str]:
-    return {word.lower().removesuffix("s") for word in re.findall(r"[A-Za-z][a-z]*|[^\W\d_A-Za-z]+", text)}
-
-
 def _keep_parameters(tool: Tool, names: Collection[str]) -> Tool:
     """Returns the tool with these parameters only, so that a signature of them can be written."""
     known = read_parameter_schemas(tool)
@@ -270,7 +234,7 @@ def _keep_parameters(tool: Tool, names: Collection[str]) -> Tool:
 
 
 def _write_key(tool: Tool) -> str:
-    return _cut_text(_make_visible(tool.key), _LINE_CHARS)
+    return cut_text(make_visible(tool.key), LINE_CHARS)
 
 
 def _count_costs(hits: Sequence[SearchHit], written: Sequence[Sequence[str]], how: AnswerWriting) -> list[list[int]]:

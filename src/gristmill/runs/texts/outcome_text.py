@@ -10,13 +10,11 @@ from gristmill.runs.texts.plan_text import describe_plan
 
 
 def render_text(outcome: Outcome, *, expires: float | None = None) -> str:
-    """Returns the outcome as text for a model."""
+    """Returns the outcome as text for a model; ``expires`` is when its session ends, if the model does not know it yet."""
     hints = [f"hint: {neutralize_text(line)}" for line in outcome.advice]
     parts = [_write_head(outcome), *hints, *map(_describe_left_out, outcome.left_out)]
-    if outcome.session:
-        parts.append(
-            f"session: {outcome.session}" + (f" (kept until {_format_day(expires)}, longer when used)" if expires else "")
-        )
+    if outcome.session and expires:
+        parts.append(f"session: {outcome.session} (kept until {_format_day(expires)}, longer when used)")
     if outcome.plan:
         parts += _describe_approval(outcome.plan)
     if outcome.result is not None:

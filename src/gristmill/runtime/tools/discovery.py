@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import anyio
 from msgspec.structs import asdict, replace
 
+from gristmill.catalog.answers.first_sentences import take_first_sentence
 from gristmill.catalog.answers.fold_duplicates import MOST_DUPLICATES, fold_duplicates
-from gristmill.catalog.answers.render_hits import SKILLS, estimate_tokens, take_first_sentence
+from gristmill.catalog.answers.render_hits import SKILLS, estimate_tokens
 from gristmill.catalog.catalog import Catalog, render_for_model
 from gristmill.catalog.modules.tool_outline import render_python_text, render_typescript_text
 from gristmill.catalog.pins.pinned_definitions import DefinitionChange

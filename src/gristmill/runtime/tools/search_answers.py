@@ -8,7 +8,8 @@ from msgspec.structs import replace
 from gristmill.catalog.answers.answer_types import AnswerTypes, write_plain_types
 from gristmill.catalog.answers.choose_details import FULL_HITS, choose_details
 from gristmill.catalog.answers.find_prerequisites import find_prerequisites
-from gristmill.catalog.answers.render_hits import SKILLS, AnswerWriting, render_hits, take_first_sentence
+from gristmill.catalog.answers.first_sentences import find_common, take_first_sentence
+from gristmill.catalog.answers.render_hits import SKILLS, AnswerWriting, render_hits
 from gristmill.catalog.catalog import Catalog
 from gristmill.catalog.modules.tool_module import LearnedResultType, ToolStub, format_call_count
 from gristmill.catalog.modules.tool_outline import build_outline, render_short_signature
@@ -104,6 +105,7 @@ def build_answer_writing(sources: AnswerSources, tools: Sequence[Tool], *, compl
         mark=lambda tool: sources.marks.get(tool.key, ""),
         count=sources.count,
         complete=complete,
+        repeated=frozenset[str]().union(*(find_common(tool, sources.catalog.tools_of_server(tool.server)) for tool in tools)),
     )
 
 

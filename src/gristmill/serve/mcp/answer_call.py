@@ -5,7 +5,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
@@ -23,7 +23,7 @@ from gristmill.runs.active_run import ActiveRun
 from gristmill.runs.questions import Questions
 from gristmill.runs.run_registry import RunViewer
 from gristmill.runs.start_run import start_run, store_outcome_again
-from gristmill.runtime.values.session_values import SessionRecord
+from gristmill.runtime.values.session_values import HANDLE_LETTERS, SHORT_HANDLE_LETTERS, SessionRecord
 from gristmill.serve.mcp.door_runs import VIA
 from gristmill.serve.mcp.mcp_door import McpDoor
 from gristmill.serve.mcp.questions.ask_client import AskClient, Ctx, ask_directly, can_show_form, is_modern
@@ -32,9 +32,6 @@ from gristmill.serve.mcp.resources.file_resources import load_media_blocks
 from gristmill.serve.mcp.tasks.task_shape import accepts_tasks, hand_out_task
 from gristmill.serve.mcp.tools.outcome_result import build_error_result, build_tool_result
 from gristmill.serve.mcp.tools.tool_surface import NEW_SESSION
-
-if TYPE_CHECKING:
-    from gristmill.runtime.runtime import Runtime
 
 Answer = CallToolResult | InputRequiredResult | dict[str, Any]
 """The answer to a tool call: the result, questions to the user, or a task."""
@@ -67,7 +64,7 @@ async def prepare_run(door: McpDoor, ctx: Ctx, session: str | None, *, code: str
         Error: there is no such session, or the runtime could not be opened.
     """
     who = door.identify_caller(ctx)
-    found = await _find_session(await door.hall(), session, who)
+    found = await _find_session(door, session, who)
     return ActiveRun(
         identity=who, session=found.name if found else None, session_record=found, has_new_session=session == NEW_SESSION,
         code=code, via=VIA,
@@ -84,13 +81,13 @@ async def find_run(door: McpDoor, ctx: Ctx, id_: str) -> ActiveRun:
     return (await door.get_runs()).registry.get(id_, RunViewer(identity=door.identify_caller(ctx)))
 
 
-async def _find_session(runtime: "Runtime", wanted: str | None, who: Identity) -> SessionRecord | None:
+async def _find_session(door: McpDoor, wanted: str | None, who: Identity) -> SessionRecord | None:
     """Returns the session with that handle. The handle alone is not proof: the session must belong to the caller."""
     if wanted is None:
         return None
-    sessions = runtime.session_stores.sessions
+    sessions = (await door.hall()).session_stores.sessions
     if wanted == NEW_SESSION:
-        return await sessions.open(None, identity=who)
+        return await sessions.open(None, identity=who, letters=SHORT_HANDLE_LETTERS if door.has_one_user else HANDLE_LETTERS)
     return await sessions.get(wanted, identity=who)
 
 

@@ -63,6 +63,11 @@ class McpDoor(Struct, frozen=True, kw_only=True):
             self.changed_servers.start_notifying()
             self.file_changes.start_announcing_tools()
 
+    @property
+    def has_one_user(self) -> bool:
+        """Whether all requests come from the one user on stdio."""
+        return self.identify_caller is identify_local_caller
+
     async def get_runs(self) -> "ServedRuns":
         """Returns the runs of the process.
 

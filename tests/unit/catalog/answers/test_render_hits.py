@@ -7,8 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from gristmill.catalog.answers.choose_details import choose_details
 from gristmill.catalog.answers.compact_signature import make_identifier, render_compact_signature, render_schema_type
-from gristmill.catalog.answers.render_hits import AnswerWriting, DetailLevel, render_hits, take_first_sentence
+from gristmill.catalog.answers.first_sentences import find_common, take_first_sentence
+from gristmill.catalog.answers.render_hits import AnswerWriting, DetailLevel, render_hits
 from gristmill.catalog.search.tool_index import SearchHit
 from gristmill.model import Tool
 
@@ -100,6 +102,25 @@ def test_a_sentence_that_all_hits_share_gives_way_to_the_next():
 
     assert "# Does a.\n" in text
     assert "Part of the shop" not in text
+
+
+def test_a_sentence_about_the_server_is_not_about_its_tools():
+    about = "This tool belongs to the shop."
+    tools = [replace(ISSUES, name=name, description=f"{about} It does {name}.") for name in "abcd"]
+
+    assert find_common(tools[0], tools) == {about}
+    assert not find_common(tools[0], tools[:2])
+    assert "# It does a.\n" in render_hits(hits(tools[0]), writing=AnswerWriting(repeated=find_common(tools[0], tools)))
+
+
+def test_what_was_shown_before_and_fits_badly_is_left_out():
+    other = replace(ISSUES, name="get_issue")
+    details = choose_details([SearchHit(tool=ISSUES, score=1.0), SearchHit(tool=other, score=0.5)])
+
+    text = render_hits(hits(ISSUES, other), writing=AnswerWriting(shown={other.key}, details=details))
+
+    assert "less likely" in render_hits(hits(ISSUES, other), writing=AnswerWriting(details=details))
+    assert "get_issue" not in text
 
 
 def test_less_detail_is_one_line_per_tool():
