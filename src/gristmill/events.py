@@ -21,13 +21,15 @@ class CallStarted(Struct, frozen=True, kw_only=True):
 
 
 class CallFinished(Struct, frozen=True, kw_only=True):
-    """A tool call was answered; ``ok`` is false when the code got an exception, or gave the call up (``abandoned``)."""
+    """A tool call was answered; ``ok`` is false when the code got an exception, gave the call up (``abandoned``), or got a
+    stand-in because the call was not sent, only ``planned``."""
 
     execution: str
     call: int
     tool: str
     ok: bool
     abandoned: bool = False
+    planned: bool = False
 
 
 class CallProgressed(Struct, frozen=True, kw_only=True):

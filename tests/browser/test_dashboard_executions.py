@@ -3,10 +3,11 @@
 import re
 from typing import Any
 
+import pytest
 from playwright.sync_api import expect
 
-from tests.browser.doing import answer, done
-from tests.browser.watching import Watched
+from tests.browser.doing import WRITE, answer, done, go
+from tests.browser.watching import PHONE, WIDE, Watched
 from tests.e2e.http.conftest import Service
 
 PAGE = 50
@@ -94,3 +95,81 @@ def test_a_refused_program_claims_no_savings(tab: Watched, mill: Service) -> Non
     page = tab.open(f"executions/{refused['id']}")
     expect(page.locator(".facts .status")).to_have_text("refused")
     assert page.get_by_text("67,067").count() == 0
+
+
+BROKEN = """from servers.time import get_current_time
+now = get_current_time(timezone="UTC")
+budget = {"budget": 5}
+budget["budgett"]"""
+
+
+@pytest.mark.parametrize(("name", "size"), [("desktop", WIDE), ("phone", PHONE)])
+def test_an_error_is_found_fixed_and_run_again_without_repeating_calls(
+    tab: Watched, mill: Service, name: str, size: tuple[int, int]
+) -> None:
+    with mill.client() as client:
+        broken = done(client, f"# {name}\n{BROKEN}", "failed")["id"]
+    tab.page.set_viewport_size({"width": size[0], "height": size[1]})
+    page = tab.open("executions?word=budgett&status=failed")
+    row = page.locator("tbody tr").filter(has=page.get_by_role("link", name=broken[:8]))
+    expect(row).to_contain_text("KeyError: 'budgett'")
+    page.get_by_role("link", name=broken[:8]).click()
+    expect(page.locator("main h2").first).to_have_text("Error")
+    expect(page.locator(".code .marked")).to_contain_text('budget["budgett"]')
+    expect(page.locator(".box.bad")).not_to_contain_text("x0a")
+    expect(page.locator(".facts")).to_contain_text("time.get_current_time")
+    assert tab.too_wide() <= 0
+    for scheme in ("light", "dark"):
+        tab.show(f"error-{name}-{scheme}", size, scheme)
+        assert tab.grave() == []
+    page.get_by_role("button", name="Edit and run again").click()
+    expect(page.locator("h1")).to_have_text("Playground")
+    page.get_by_label("Code").fill(f"# {name}\n{BROKEN}".replace("budgett", "budget"))
+    page.get_by_label(re.compile("Reuse its answers")).check()
+    page.get_by_role("button", name="Run", exact=True).click()
+    expect(page.locator("#watched")).to_contain_text("ok")
+    expect(page.locator(".facts")).to_contain_text("1 answer of which was used again")
+    assert not tab.complaints
+
+
+def test_executions_are_found_by_a_part_of_a_word(tab: Watched, mill: Service) -> None:
+    with mill.client() as client:
+        found = done(client, "print('marmalade 100% \"quoted\"')", "ok")["id"]
+        done(client, "print('something else')", "ok")
+    page = tab.open("executions")
+    for word in ("MARMA", "100%", '"quoted"'):
+        page.get_by_label("Contains").fill(word)
+        page.get_by_label("Contains").press("Enter")
+        expect(page.locator("tbody tr")).to_have_count(1)
+        expect(page.locator("tbody tr")).to_contain_text(found[:8])
+    page.get_by_label("Contains").fill("_armalade")
+    page.get_by_label("Contains").press("Enter")
+    expect(page.locator(".empty")).to_contain_text("No execution matches.")
+
+
+def test_a_program_and_its_link_are_copied(tab: Watched, mill: Service) -> None:
+    with mill.client() as client:
+        ran = done(client, "print('copied')", "ok")["id"]
+    tab.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page = tab.open(f"executions/{ran}")
+    for name, text in (
+        ("code", "print('copied')"),
+        ("id", ran),
+        ("link", f"#/executions/{ran}"),
+        ("curl", f"{mill.url}/execute"),
+    ):
+        page.get_by_role("button", name=name, exact=True).click()
+        expect(page.get_by_role("button", name="Copied")).to_be_visible()
+        assert text in page.evaluate("navigator.clipboard.readText()")
+        expect(page.get_by_role("button", name=name, exact=True)).to_be_visible()
+
+
+def test_a_write_that_only_waits_does_not_look_done_while_it_is_planned(tab: Watched, mill: Service) -> None:
+    with mill.client() as client:
+        client.post("/sessions", json={"name": "planning"}).raise_for_status()
+        code = WRITE.format("planned") + "\nimport os, time\nwhile not os.path.exists('go'): time.sleep(0.01)"
+        id_ = client.post("/execute", json={"code": code, "session": "planning", "background": True}).json()["id"]
+        page = tab.open(f"executions/{id_}")
+        expect(page.locator(".timeline")).to_contain_text("planned")
+        go(client, "planning")
+        expect(page.locator(".facts .status")).to_have_text("awaiting approval")

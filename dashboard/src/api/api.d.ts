@@ -299,6 +299,9 @@ export interface paths {
         /**
          * Executions
          * @description Lists running executions, then recorded ones, newest first: your own, or all of your tenant with the scope `read`.
+         *
+         *     `word` is any part of the record: of the code, the error, a tool, the session, the caller; the newest 100,000 records are
+         *     looked through. `since` is in seconds since 1970.
          */
         get: operations["executions_executions_get"];
         put?: never;
@@ -835,7 +838,8 @@ export interface components {
         };
         /**
          * CallFinishedEvent
-         * @description A tool call was answered; `ok` is false when the code got an exception, or gave the call up (`abandoned`).
+         * @description A tool call was answered; `ok` is false when the code got an exception, gave the call up (`abandoned`), or got a stand-in
+         *     because the call was not sent, only `planned`.
          */
         CallFinishedEvent: {
             /**
@@ -855,6 +859,8 @@ export interface components {
             ok: boolean;
             /** Abandoned */
             abandoned: boolean;
+            /** Planned */
+            planned: boolean;
         };
         /**
          * CallProgressedEvent
@@ -1049,6 +1055,16 @@ export interface components {
              * @description The first telling line of its code as recorded: an import of tools or skills, or the first line that is not an import.
              */
             about?: string | null;
+            /**
+             * Title
+             * @description Which tools it called, and which it asks to call.
+             */
+            title?: string | null;
+            /**
+             * Reason
+             * @description Why it did not succeed: the telling line of its error, with masks.
+             */
+            reason?: string | null;
             /**
              * Code
              * @description Its code as recorded, with masks. While it runs, only its own caller gets the code. Not in lists.
@@ -3046,6 +3062,9 @@ export interface operations {
             query?: {
                 status?: string | null;
                 session?: string | null;
+                caller?: string | null;
+                word?: string | null;
+                since?: number | null;
                 limit?: number;
                 after?: number | null;
             };

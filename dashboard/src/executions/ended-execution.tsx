@@ -10,7 +10,10 @@ import { SessionName } from "../parts/session-name.tsx";
 import { Status, Time } from "../parts/status.tsx";
 import { Code, Plain } from "../parts/text-boxes.tsx";
 import { TokensOf } from "../parts/tokens.tsx";
+import { editAgain } from "../playground/draft.ts";
 import { formatFullTime, formatMs } from "../text/format.ts";
+import { Copies } from "./copies.tsx";
+import { findErrorLine } from "./error-line.ts";
 import { COUNTED, OutcomeBody, OutcomeFacts } from "./outcome.tsx";
 import { Output } from "./output.tsx";
 import { ResumeButton, useResume } from "./resume.tsx";
@@ -26,7 +29,9 @@ export function EndedExecution({ execution }: { execution: Execution }) {
   const resume = useResume(execution, plan.value, history);
   const planState = plan.value ? findPlanState(plan.value) : "pending";
   const status = <Status value={planState === "pending" ? execution.status : planState} />;
+  const error = outcome?.error ?? execution.error;
   const facts = {
+    Called: execution.title,
     Session: <SessionName name={execution.session} caller={execution.caller} />,
     Caller: execution.caller,
     Id: <code>{execution.id}</code>,
@@ -34,6 +39,11 @@ export function EndedExecution({ execution }: { execution: Execution }) {
   return (
     <>
       <Header title={titleOf(execution.id)} lead={<Time at={execution.time} format={formatFullTime} />}>
+        {execution.code && hasScope(who, "execute") && (
+          <button type="button" class="plain" onClick={() => editAgain(execution, execution.caller === who?.caller)}>
+            Edit and run again
+          </button>
+        )}
         <ResumeButton of={resume} />
       </Header>
       <Failure error={resume.error} />
@@ -45,19 +55,26 @@ export function EndedExecution({ execution }: { execution: Execution }) {
       ) : (
         <Facts of={{ Status: status, Took: typeof execution.ms === "number" ? formatMs(execution.ms) : null, ...facts }} />
       )}
+      {error && (
+        <section>
+          <h2>Error</h2>
+          <Plain text={error} label="Error" className="bad" />
+        </section>
+      )}
       <section>
         <h2>Code</h2>
-        {execution.code ? <Code text={execution.code} /> : <p class="quiet">{explainNoCode(execution)}</p>}
+        {execution.code ? (
+          <Code text={execution.code} marked={error ? findErrorLine(error) : null} />
+        ) : (
+          <p class="quiet">{explainNoCode(execution)}</p>
+        )}
+        <Copies execution={execution} />
       </section>
       <section>
         <h2>Output</h2>
         {outcome ? <Output text={outcome.output} isRunning={false} /> : <NoOutput status={execution.status} />}
       </section>
-      {outcome ? (
-        <OutcomeBody outcome={outcome} workspace={findWorkspace(execution, who)} />
-      ) : (
-        execution.error && <Plain text={execution.error} label="Error" className="bad" />
-      )}
+      {outcome ? <OutcomeBody outcome={{ ...outcome, error: null }} workspace={findWorkspace(execution, who)} /> : null}
       <section>
         <h2>Tool calls</h2>
         <Timeline
@@ -93,8 +110,8 @@ const NoOutput = ({ status }: { status: string }) => {
   return (
     <Empty title="The output is no longer kept.">
       <p>
-        Outcomes are kept for <code>serve.kept_seconds</code> by the process that ran them; those of background executions are
-        kept for <code>records.journal_days</code> in the store. The record keeps code and calls.
+        Outcomes are kept for <code>records.journal_days</code>, as long as there is room (<code>records.outcomes_mb</code>). The
+        record keeps code and calls.
       </p>
     </Empty>
   );

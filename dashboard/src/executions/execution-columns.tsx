@@ -28,18 +28,25 @@ export const listColumns = (waiting: Waiting): Column<Execution>[] => [
       </a>
     ),
   },
-  { name: "Status", tight: true, cell: (row) => <ListedStatus row={row} waiting={waiting} /> },
+  { name: "Status", cell: (row) => <ListedStatus row={row} waiting={waiting} /> },
   { name: "Began", tight: true, cell: (row) => <Time at={row.time} /> },
   { name: "Took", right: true, tight: true, cell: (row) => formatMs(row.ms ?? row.outcome?.execution_time_ms) },
-  { name: "About", widest: true, cell: (row) => row.about && <code class="about">{row.about}</code> },
+  { name: "Called", widest: true, cell: (row) => <About row={row} /> },
   { name: "Session", wide: true, cell: (row) => row.session && <SessionName name={row.session} caller={row.caller} /> },
   { name: "Caller", widest: true, cell: (row) => <span class="named">{row.caller}</span> },
 ];
+
+/** The tools that it called; of a program that called none, its first telling line. */
+const About = ({ row }: { row: Execution }) =>
+  row.title ? <span class="named">{row.title}</span> : row.about ? <code class="about">{row.about}</code> : null;
 
 /** The record says that the execution asked for approval; the waiting plans say whether a decision is still missing. */
 const ListedStatus = ({ row, waiting }: { row: Execution; waiting: Waiting }) =>
   row.status === "awaiting_approval" && waiting && !waiting.has(row.id) ? (
     <Status value="withdrawn">no longer waits</Status>
   ) : (
-    <Status value={row.status} />
+    <>
+      <Status value={row.status} />
+      {row.reason && row.status !== "ok" && <small class="reason">{row.reason}</small>}
+    </>
   );

@@ -10,7 +10,7 @@ import { Choice, Field } from "../parts/fields.tsx";
 import { Failure, Loaded } from "../parts/loading.tsx";
 import { Header } from "../parts/page-header.tsx";
 import { Table } from "../parts/table.tsx";
-import { pluralize } from "../text/format.ts";
+import { formatTime, pluralize } from "../text/format.ts";
 import { listColumns, loadWaiting } from "./execution-columns.tsx";
 import { addNewest, addOlder, loadNewest, type Shown } from "./paged-rows.ts";
 
@@ -18,13 +18,12 @@ const ENDINGS = ["ok", "failed", "refused", "limited", "crashed", "awaiting_appr
 const STATUSES = ["", "running", ...ENDINGS];
 const PAGE = 50;
 
-interface Filters {
-  status: string;
-  session: string;
-}
+const NO_FILTERS = { status: "", word: "", session: "", caller: "", since: "" };
+
+type Filters = typeof NO_FILTERS;
 
 export function ExecutionsPage() {
-  const [filters, change] = useFilters({ status: "", session: "" });
+  const [filters, change] = useFilters(NO_FILTERS);
   return (
     <>
       <Header title="Executions" lead="Every program that ran: its code, its output, the calls it made." />
@@ -37,6 +36,21 @@ export function ExecutionsPage() {
             onChange={(event) => change({ status: event.currentTarget.value })}
           />
         </Field>
+        <Field label="Contains" hint="a part of the code, the error, a tool, a session or a caller">
+          <input
+            value={filters.word}
+            maxLength={200}
+            placeholder="any word"
+            onChange={(event) => change({ word: event.currentTarget.value.trim() })}
+          />
+        </Field>
+        <Field label="Caller" hint="the whole name">
+          <input
+            value={filters.caller}
+            placeholder="any"
+            onChange={(event) => change({ caller: event.currentTarget.value.trim() })}
+          />
+        </Field>
         <Field label="Session" hint="its whole name">
           <input
             value={filters.session}
@@ -44,6 +58,11 @@ export function ExecutionsPage() {
             onChange={(event) => change({ session: event.currentTarget.value.trim() })}
           />
         </Field>
+        {filters.since && (
+          <button type="button" class="plain" onClick={() => change({ since: "" })}>
+            Since {formatTime(Number(filters.since))} ✕
+          </button>
+        )}
       </form>
       <Found key={JSON.stringify(filters)} filters={filters} />
     </>
@@ -51,7 +70,8 @@ export function ExecutionsPage() {
 }
 
 function Found({ filters }: { filters: Filters }) {
-  const load = (after?: number | null, signal?: AbortSignal) => get("/executions", { ...filters, limit: PAGE, after }, signal);
+  const load = (after?: number | null, signal?: AbortSignal) =>
+    get("/executions", { ...filters, since: filters.since ? Number(filters.since) : null, limit: PAGE, after }, signal);
   const [shown, setShown] = useState<Shown<Execution> | null>(null);
   const latest = useRef(shown);
   latest.current = shown;
@@ -73,9 +93,7 @@ function Found({ filters }: { filters: Filters }) {
       {shown.rows.length > 0 && (
         <Table caption="Executions" columns={listColumns(waiting.value)} rows={shown.rows} id={(row) => row.id} />
       )}
-      {!shown.rows.length && (
-        <NoExecutions isFiltered={Boolean(filters.status || filters.session)} hasMore={Boolean(shown.next)} />
-      )}
+      {!shown.rows.length && <NoExecutions isFiltered={Object.values(filters).some(Boolean)} hasMore={Boolean(shown.next)} />}
       <Failure error={older.error} again={older.run} />
       <p class="actions">
         {shown.next && (

@@ -49,7 +49,11 @@ function applyChange(run: Run, event: Change): Run {
     case "call_progressed":
       return changeCall(run, event.call, { message: event.message || describeProgress(event) });
     case "call_finished":
-      return changeCall(run, event.call, { status: event.ok ? "ok" : "failed", end: event.at, message: undefined });
+      return changeCall(run, event.call, {
+        status: event.planned ? "planned" : event.ok ? "ok" : "failed",
+        end: event.at,
+        message: undefined,
+      });
     case "outcome":
       return { ...run, outcome: event.outcome, done: true, error: null };
     case "problem":

@@ -14,16 +14,19 @@ const Box = ({ label, children, className = "" }: BoxProps) => (
   </div>
 );
 
-/** Code with line numbers. */
-export const Code = ({ text, label = "Code" }: { text: string; label?: string }) => (
+/** Code with line numbers; `marked` is the line that an error is about. */
+export const Code = ({ text, label = "Code", marked = null }: { text: string; label?: string; marked?: number | null }) => (
   <Box label={label}>
     <ol class="code">
       {text
         .replace(/\n$/, "")
         .split("\n")
         .map((line, place) => (
-          <li key={place}>
-            <code>{line || " "}</code>
+          <li key={place} class={marked === place + 1 ? "marked" : ""}>
+            <code>
+              {line || " "}
+              {marked === place + 1 && <span class="unseen"> (the error is here)</span>}
+            </code>
           </li>
         ))}
     </ol>

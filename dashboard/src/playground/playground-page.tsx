@@ -8,6 +8,8 @@ import { hasScope, useWho } from "../hooks/who.ts";
 import { Field } from "../parts/fields.tsx";
 import { Failure } from "../parts/loading.tsx";
 import { Header } from "../parts/page-header.tsx";
+import { shortenId } from "../text/format.ts";
+import { forgetAgain, keepDraft, readAgain, readDraft } from "./draft.ts";
 import { WatchedRun } from "./watched-run.tsx";
 
 const SQUARES = "squares = [n * n for n in range(10)]\nsum(squares)";
@@ -16,7 +18,6 @@ const EXAMPLES = {
   Streaming: "import time\nfor n in range(5):\n    print('step', n + 1, flush=True)\n    time.sleep(0.5)\n'done'",
   Tools: "from tool_discovery import list_servers, search_tools\n\nprint(list_servers())\nprint(search_tools('find'))",
 };
-const DRAFT = "gristmill.draft";
 
 interface Started {
   id: string;
@@ -25,17 +26,31 @@ interface Started {
 
 export function PlaygroundPage() {
   const who = useWho();
-  const [code, setCode] = useState(() => sessionStorage.getItem(DRAFT) || SQUARES);
-  const [session, setSession] = useState("");
+  const [code, setCode] = useState(() => readDraft() || SQUARES);
+  const [again, setAgain] = useState(readAgain);
+  const [reuses, setReuses] = useState(false);
+  const [session, setSession] = useState(again?.session ?? "");
   const [context, setContext] = useState("");
   const [run, setRun] = useState<Started | null>(null);
   const write = (text: string) => {
     setCode(text);
-    sessionStorage.setItem(DRAFT, text);
+    keepDraft(text);
   };
   const start = useAction(async () => {
     const given = context.trim() ? parseContext(context) : {};
-    setRun(await post("/execute", {}, { code, session: session.trim() || null, context: given, background: true }));
+    setRun(
+      await post(
+        "/execute",
+        {},
+        {
+          code,
+          session: again && reuses ? again.session : session.trim() || null,
+          context: given,
+          background: true,
+          resume: again && reuses ? again.id : null,
+        },
+      ),
+    );
   });
   const isAllowed = hasScope(who, "execute");
   const isReady = isAllowed && Boolean(code.trim());
@@ -88,6 +103,29 @@ export function PlaygroundPage() {
             Run
           </button>
         </div>
+        {again && (
+          <div class="callout">
+            <p>
+              This is the program of <a href={linkTo("executions", again.id)}>{shortenId(again.id)}</a>.{" "}
+              <button
+                type="button"
+                class="chip"
+                onClick={() => {
+                  forgetAgain();
+                  setAgain(null);
+                }}
+              >
+                Forget that
+              </button>
+            </p>
+            {again.isMine && (
+              <label class="check">
+                <input type="checkbox" checked={reuses} onChange={(event) => setReuses(event.currentTarget.checked)} /> Reuse its
+                answers: calls that succeeded are not made again
+              </label>
+            )}
+          </div>
+        )}
         {!isAllowed && (
           <p class="callout">
             Running needs a token with the scope <code>execute</code>. <a href={linkTo("token")}>Use another token</a>

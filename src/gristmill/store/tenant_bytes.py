@@ -27,6 +27,11 @@ def add_tenant_bytes(step: Transaction, tenant: str, kind: Kind, size: int) -> N
     step.run(_ADD, tenant, kind, size)
 
 
+def build_addition(kind: Kind, tenant: str, size: int) -> Statement:
+    """Returns the statement that counts the ``size`` of a row that is added."""
+    return _ADD, (tenant, kind, size)
+
+
 def build_deletion(kind: Kind, where: str, values: Sequence[Value]) -> tuple[Statement, Statement]:
     """Returns the statements that delete the rows of a kind that match ``where``, and uncount their bytes."""
     table = _TABLES[kind]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.e2e.http.conftest import Service
+from tests.e2e.http.conftest import SETTINGS, Service, Start
 
 SEND = "from servers.crm import send\nsend({!r})"
 
@@ -56,3 +56,21 @@ def test_the_plan_names_the_page_on_which_it_is_decided(service: Service) -> Non
     with service.client("ann") as ann:
         plan = ann.post("/execute", json={"code": SEND.format("where")}).json()["plan"]
         assert plan["url"] == f"{service.url}/dashboard/#/approvals/{plan['id']}"
+
+
+def test_the_outcome_of_an_execution_is_kept_after_the_process_forgot_it(starting: Start) -> None:
+    code = "from servers.crm import find\nfind('carl')\nprint('mail', 'dora@example.com')\n{'a': 1}['b']"
+    with starting(SETTINGS + "kept_seconds = 0\n") as service, service.client("ann") as ann, service.client("reader") as reader:
+        id_ = ann.post("/execute", json={"code": code}).json()["id"]
+        seen = reader.get(f"/executions/{id_}").json()
+        assert seen["outcome"]["output"].startswith("mail <EMAIL_")
+        assert "KeyError: 'b'" in seen["outcome"]["error"]
+        listed = {
+            row["id"]: row
+            for row in reader.get("/executions", params={"word": "keyerror", "status": "failed"}).json()["executions"]
+        }
+        assert (listed[id_]["title"], listed[id_]["reason"]) == ("crm.find", "KeyError: 'b'")
+        assert "\\x0a" not in seen["error"]
+        assert seen["error"].count("\n") > 2
+        for params in ({"word": "no such word"}, {"caller": "bob"}, {"since": 1e10}):
+            assert reader.get("/executions", params=params).json()["executions"] == []

@@ -1,5 +1,6 @@
 """Kept outcomes: those of the first release are read, those that this version does not know are refused."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 from dataclasses import replace
 from pathlib import Path
@@ -89,3 +90,44 @@ async def test_the_oldest_outcomes_of_a_tenant_make_room_and_those_of_others_sta
     assert sum(int(row[1] or 0) for row in await store.read(counted)) < 102_000
     await kept.prune(1_000)
     assert await store.read(counted) == [("greedy", 0), ("modest", 0)]
+
+
+async def test_an_outcome_that_nobody_was_promised_is_kept_and_a_long_one_is_cut(store: Database) -> None:
+    kept = KeptOutcomes(store, SEAL, lambda: 1.0, noted_bytes=4_000)
+    ann = Identity(caller="ann")
+    kept.note(OUTCOME, identity=ann)
+    kept.note(OUTCOME, identity=ann)  # once more: counted once
+    long = replace(OUTCOME, id="long", output="o" * 9_000, result=["r" * 9_000])
+    kept.note(long, identity=ann)
+    await store.flush()
+    assert await kept.find("e", identity=ann) == OUTCOME
+    assert await kept.find("e", identity=Identity(caller="bob")) is None
+    found = await kept.find("long", identity=ann)
+    assert found is not None
+    assert (found.result, found.truncated, len(found.output)) == (None, True, 1_000 + len("\n... (the rest is not kept)"))
+    assert "records.outcome_kb" in found.advice[-1]
+    ((counted, summed),) = await store.read(
+        "SELECT bytes, (SELECT sum(size) FROM outcomes) FROM tenant_bytes WHERE kind = 'outcomes'"
+    )
+    assert counted == summed
+
+
+async def test_outcomes_that_nobody_was_promised_make_room_for_each_other(
+    store: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_outcomes, "NOTED_BETWEEN_BYTES", 1)
+    kept = KeptOutcomes(store, SEAL, lambda: 1.0, tenant_bytes=5_000, noted_bytes=4_000)
+    ann = Identity(caller="ann")
+    for number in range(40):
+        kept.note(replace(OUTCOME, id=f"e{number:02d}"), identity=ann)
+        await store.flush()
+        await asyncio.sleep(0)
+    await kept.keep(OUTCOME, identity=ann)
+    ((counted,),) = await store.read("SELECT bytes FROM tenant_bytes WHERE kind = 'outcomes'")
+    assert isinstance(counted, int)
+    assert 0 < counted <= 5_000
+    assert await kept.find("e00", identity=ann) is None
+    nothing = KeptOutcomes(store, SEAL, lambda: 1.0, noted_bytes=0)
+    nothing.note(replace(OUTCOME, id="none"), identity=ann)
+    await store.flush()
+    assert await nothing.find("none", identity=ann) is None

@@ -68,7 +68,8 @@ class AuditRecord(Struct, frozen=True, kw_only=True):
             if type(value) is str and len(value) <= TEXT and value.isprintable():
                 found[name] = value  # nearly all texts
             elif type(value) is str:
-                found[name] = bound_text(value, CODE, keep="\n\t") if name == "code" else bound_text(value, TEXT)
+                keep = "\n\t" if name in _OF_SEVERAL_LINES else ""
+                found[name] = bound_text(value, CODE if name == "code" else TEXT, keep=keep)
             elif name not in _NESTED:
                 found[name] = value
             elif value:
@@ -79,6 +80,7 @@ class AuditRecord(Struct, frozen=True, kw_only=True):
 
 
 _NESTED = ("arguments", "details")
+_OF_SEVERAL_LINES = ("code", "error")
 _NAMES = tuple(AuditRecord.__struct_fields__)
 _VALUES = attrgetter(*_NAMES)
 
@@ -125,6 +127,8 @@ class AuditFilter(Struct, frozen=True, kw_only=True):
     parent: str | None = None
     since: float | None = None
     until: float | None = None
+    word: str | None = None
+    """Only records that contain this text anywhere, in upper or lower case, among the newest."""
     promises: Literal["all", "open"] = "all"
     """``open``: only promises whose execution has no record of its own; these are also found by the status ``interrupted``."""
 

@@ -6,8 +6,11 @@ from typing import Any, cast
 
 from gristmill.ledger.audit.audit_chain import AuditAnchor
 from gristmill.ledger.audit.audit_entries import ACCEPTED, INTERRUPTED, AuditEntry, AuditFilter, AuditRecord
+from gristmill.ledger.record_text import encode_canonical
 from gristmill.store.base import Row, Statement, Transaction, Value
 
+SEARCHED_RECORDS = 100_000
+"""How many of the newest records are looked through for a text."""
 COLUMNS = ("time", "kind", "id", "parent", "tenant", "session", "caller", "tool", "status")
 """Columns that copy fields of the record, so that queries can use them; verification compares them with the record."""
 INSERT_ROW = f"INSERT INTO audit (seq, {', '.join(COLUMNS)}, record, hash) VALUES ({', '.join('?' * (len(COLUMNS) + 3))})"  # noqa: S608
@@ -76,7 +79,18 @@ def _list_conditions(wanted: AuditFilter) -> Iterator[tuple[str, Value]]:
     if wanted.promises == "open":
         kept = "SELECT 1 FROM audit AS ended WHERE ended.id = audit.parent AND ended.kind = 'execution'"
         yield f"(COALESCE(status, '') <> ? OR NOT EXISTS ({kept}))", ACCEPTED
+    yield from _list_word_conditions(wanted.word)
     if wanted.since is not None:
         yield "time >= ?", wanted.since
     if wanted.until is not None:
         yield "time < ?", wanted.until
+
+
+def _list_word_conditions(word: str | None) -> Iterator[tuple[str, Value]]:
+    if word is not None:
+        # A record is one line of JSON: a text stands in it as JSON writes it. Only the newest are looked through.
+        written = encode_canonical(word)[1:-1].lower()
+        for sign in "\\%_":
+            written = written.replace(sign, f"\\{sign}")
+        yield "lower(record) LIKE ? ESCAPE '\\'", f"%{written}%"
+        yield "seq > (SELECT max(seq) FROM audit) - ?", SEARCHED_RECORDS

@@ -72,7 +72,9 @@ async def open_durable_stores(config: Config, clock: Callable[[], float] = time.
         seal, inbox = RecordSeal(key), Approvals(store, guard.estimate, decided)
         journal, promised = (
             Journal(store, seal, clock),
-            KeptOutcomes(store, seal, clock, tenant_bytes=config.records.outcomes_mb << 20),
+            KeptOutcomes(
+                store, seal, clock, tenant_bytes=config.records.outcomes_mb << 20, noted_bytes=config.records.outcome_kb << 10
+            ),
         )
         kept = build_session_stores(store, config, derive_key(key, "skills"), guard, seal)
         await kept.adopt_old_folders()

@@ -27,6 +27,13 @@ from gristmill.runtime.execution.execution_state import ExecutionState, MadeCall
 from gristmill.runtime.hints.result_samples import take_sample
 from gristmill.runtime.recording.token_accounts import TokenAccounts, UncountedCall, UncountedExecution, render_returned
 
+LONGEST_REASON = 200
+"""Most characters of the reason why an execution failed."""
+REASON_SEARCHED = 8_000
+"""How many characters at the end of an error are searched for the reason."""
+_NO_REASON = ("at ", "File ", "^", "~", "hint:")
+MOST_TOOLS_TITLED = 5
+"""Most tools that the record of an execution names."""
 MOST_TOOLS_NOTED = 50
 """Most tools of one run whose calls are noted for hints."""
 
@@ -110,7 +117,15 @@ class ExecutionRecorder(Struct):
         # the process was killed or the execution cancelled. Without the record the execution can be resumed.
         unstored = await self._store(self.recorder.keep_promised(outcome, run.execution))
         self.finished = True
-        self._record_execution(outcome.status, outcome.error, outcome.execution_time_ms, rule=outcome.error_type)
+        if self.recorder.wait and not run.execution.promised:
+            self.recorder.outcomes.note(outcome, identity=run.execution.identity)
+        self._record_execution(
+            outcome.status,
+            outcome.error,
+            outcome.execution_time_ms,
+            rule=outcome.error_type,
+            details=self._describe_ending(run, outcome),
+        )
         if self.calls_made or outcome.status not in ("ok", "refused"):
             self.recorder.note_run(run, outcome.status)
         self.recorder.metrics.count_execution(
@@ -160,6 +175,14 @@ class ExecutionRecorder(Struct):
             self._note_made(tool, ending)
         if server != RESERVED and ending.status != "planned":
             self.calls_made.append(_build_made_call(call, tool, ending, len(self.calls_made), self.recorder.clock()))
+
+    def _describe_ending(self, run: ExecutionState, outcome: Outcome) -> dict[str, Json]:
+        """Returns what lists show of a run: how often its first tools were called or are planned, and why it failed."""
+        planned = Counter(call.tool for call in run.planned)
+        made: dict[str, Json] = {tool: calls.count for tool, calls in list(run.made.items())[:MOST_TOOLS_TITLED]}
+        waits: dict[str, Json] = dict(list(planned.items())[:MOST_TOOLS_TITLED])
+        reason = run.mask_value(find_reason(outcome.error)) if outcome.error else None
+        return {name: found for name, found in (("tools", made), ("planned", waits), ("reason", reason)) if found}
 
     def _note_made(self, tool: str, ending: "RecordedEnding") -> None:
         """Notes a call for hints. The shape of its result is noted once: a program may make thousands of calls."""
@@ -287,6 +310,13 @@ class ExecutionRecorder(Struct):
 def _list_cancel_reasons(error: BaseException | None) -> tuple[object, ...]:
     """Returns the reasons that a cancellation carries; other errors carry none here."""
     return error.args if isinstance(error, asyncio.CancelledError) else ()
+
+
+def find_reason(error: str) -> str | None:
+    """Returns the line of an error that says why: the last one that is not a place, a mark or a hint."""
+    lines = [line.strip() for line in error[-REASON_SEARCHED:].splitlines()]
+    telling = [line for line in lines if line and not line.startswith(_NO_REASON)]
+    return telling[-1][:LONGEST_REASON] if telling else None
 
 
 class RecordedEnding(Struct, frozen=True, kw_only=True):

@@ -116,10 +116,11 @@ class RunCalls:
         return None
 
     async def _answer_call(self, call: ToolCall) -> None:
-        number, ok = self._open[call.id].id, False
+        number, ok, planned = self._open[call.id].id, False, False
         try:
             result = await self._handler(call)
-            frame, ok = _make_value_frame(number, result), not result.is_error
+            frame, planned = _make_value_frame(number, result), result.planned is not None
+            ok = not (result.is_error or planned)
         except Error as error:
             frame = _make_error_frame(number, error)
         except asyncio.CancelledError:
@@ -130,9 +131,9 @@ class RunCalls:
         self._tasks.pop(call.id, None)
         if call.id in self._open:
             self.bytes += len(frame)
-            self._conclude(call.id, frame, ok=ok)
+            self._conclude(call.id, frame, ok=ok, planned=planned)
 
-    def _conclude(self, number: int, frame: bytes, *, ok: bool = False, abandoned: bool = False) -> None:
+    def _conclude(self, number: int, frame: bytes, *, ok: bool = False, abandoned: bool = False, planned: bool = False) -> None:
         """Answers an open call. Each call is answered once."""
         done = self._open.pop(number)
         del self._open_ids[done.id]
@@ -141,7 +142,9 @@ class RunCalls:
         else:
             self._send(frame)
         call = done.call
-        self._emit(CallFinished(execution=call.execution, call=call.id, tool=call.tool, ok=ok, abandoned=abandoned))
+        self._emit(
+            CallFinished(execution=call.execution, call=call.id, tool=call.tool, ok=ok, abandoned=abandoned, planned=planned)
+        )
 
 
 def _start_eagerly(loop: asyncio.AbstractEventLoop, work: Coroutine[None, None, None]) -> asyncio.Task[None]:

@@ -1,12 +1,12 @@
 """Routes of ``/executions``: running and recorded executions, their cancellation and their events."""
 
-from collections.abc import AsyncGenerator, Iterable
-from typing import Annotated
+from collections.abc import AsyncGenerator, Iterable, Mapping
+from typing import Annotated, cast
 
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 
 from gristmill.errors import Busy, NotFound
-from gristmill.model import Identity
+from gristmill.model import Identity, Json
 from gristmill.runs.active_run import ActiveRun
 from gristmill.runs.idempotency import read_instance
 from gristmill.runs.kept_events import KeptEvent
@@ -22,6 +22,8 @@ from gristmill.serve.http.shapes.passed_shapes import RunEvent
 
 MOST_STREAMS = 200
 """How many event streams one tenant may have open."""
+LONGEST_TITLE = 200
+"""Most characters of the title of an execution."""
 MOST_CALLS = 1_000
 """How many calls are shown of an execution that was interrupted."""
 _TOOL_IMPORTS = ("from servers", "from skills")
@@ -36,17 +38,27 @@ def add_executions(routes: APIRouter, door: HttpDoor) -> None:
         who: Annotated[Principal, EXECUTE_OR_READ],
         status: Annotated[str | None, Query(max_length=100)] = None,
         session: Annotated[str | None, Query(max_length=128)] = None,
+        caller: Annotated[str | None, Query(max_length=128)] = None,
+        word: Annotated[str | None, Query(min_length=1, max_length=200)] = None,
+        since: Annotated[float | None, Query(ge=0, le=1e11)] = None,
         limit: Annotated[int, Query(ge=1, le=1_000)] = 50,
         after: Annotated[int | None, Query(ge=0, le=2**53)] = None,
     ) -> ExecutionsView:
-        """Lists running executions, then recorded ones, newest first: your own, or all of your tenant with the scope `read`."""
-        now = door.runs.list_running(build_viewer(who)) if after is None and status in (None, "running") else []
-        running = [_build_run_view(run) for run in now if session in (None, run.session)]
+        """Lists running executions, then recorded ones, newest first: your own, or all of your tenant with the scope `read`.
+
+        `word` is any part of the record: of the code, the error, a tool, the session, the caller; the newest 100,000 records are
+        looked through. `since` is in seconds since 1970.
+        """
+        now = door.runs.list_running(build_viewer(who)) if after is None and word is None and status in (None, "running") else []
+        running = [
+            _build_run_view(run) for run in now if session in (None, run.session) and caller in (None, run.identity.caller)
+        ]
         owner = who.identity if who.scopes.isdisjoint({"read", "admin"}) else None
         # An execution that another process accepted has an open record, whether it runs or was lost with that process.
         kept = ACCEPTED if status == "running" else status
         wanted = AuditFilter(
-            kind="execution", tenant=who.tenant, owner=owner, status=kept, session=session, promises="open"
+            kind="execution", tenant=who.tenant, owner=owner, status=kept, session=session, caller=caller, word=word, since=since,
+            promises="open",
         )  # fmt: skip
         found = await door.runtime.audit.list(wanted, limit=limit, after=after)
         elsewhere = await _find_live_processes(door, found)
@@ -182,8 +194,20 @@ def _build_record_view(entry: AuditEntry, elsewhere: frozenset[str] = frozenset(
             "id": (was_promised and record.parent) or record.id, "session": record.session, "caller": record.caller,
             "status": promised if was_promised else record.status or "unknown",
             "time": record.time, "ms": record.ms, "seq": entry.seq, "about": _find_telling_line(record.code),
+            "title": _write_title(record.details), "reason": str(record.details.get("reason") or "") or None,
         }
     )  # fmt: skip
+
+
+def _write_title(details: Mapping[str, Json]) -> str | None:
+    """Returns which tools an execution called, or wants to call: `crm.find x 3, crm.send`."""
+    parts: list[str] = []
+    for name, words in (("tools", ""), ("planned", "asks for ")):
+        counts = details.get(name)
+        found = cast("dict[str, object]", counts) if isinstance(counts, dict) else {}
+        tools = [tool if count == 1 else f"{tool} x {count}" for tool, count in found.items()]
+        parts += [words + ", ".join(tools)] if tools else []
+    return "; ".join(parts)[:LONGEST_TITLE] or None
 
 
 def _find_telling_line(code: str | None) -> str | None:

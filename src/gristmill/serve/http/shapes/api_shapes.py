@@ -151,6 +151,10 @@ class ExecutionView(_Out):
     """Its number in the audit log."""
     about: str | None = None
     """The first telling line of its code as recorded: an import of tools or skills, or the first line that is not an import."""
+    title: str | None = None
+    """Which tools it called, and which it asks to call."""
+    reason: str | None = None
+    """Why it did not succeed: the telling line of its error, with masks."""
     code: str | None = None
     """Its code as recorded, with masks. While it runs, only its own caller gets the code. Not in lists."""
     error: str | None = None

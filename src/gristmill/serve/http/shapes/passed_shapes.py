@@ -168,7 +168,8 @@ class CallProgressedEvent(TypedDict):
 
 
 class CallFinishedEvent(TypedDict):
-    """A tool call was answered; `ok` is false when the code got an exception, or gave the call up (`abandoned`)."""
+    """A tool call was answered; `ok` is false when the code got an exception, gave the call up (`abandoned`), or got a stand-in
+    because the call was not sent, only `planned`."""
 
     type: Literal["call_finished"]
     at: float
@@ -177,6 +178,7 @@ class CallFinishedEvent(TypedDict):
     tool: str
     ok: bool
     abandoned: bool
+    planned: bool
 
 
 class DroppedEvent(TypedDict):
