@@ -543,6 +543,210 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/chat": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Chat
+         * @description Sends a message to the model, which answers with text, programs and calls; a turn that fails is an answer, too.
+         */
+        post: operations["chat_chat_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/chat/conversations/{id}/decide": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Decide Plan
+         * @description Decides about the plan for which a conversation waits, and continues the turn. Needs the scope `approve`, too.
+         */
+        post: operations["decide_plan_chat_conversations__id__decide_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/chat/conversations/{id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume Turn
+         * @description Continues a turn that failed, was stopped, was decided elsewhere, or whose process died; no call is repeated.
+         */
+        post: operations["resume_turn_chat_conversations__id__resume_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/chat/conversations/{id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Turn Events
+         * @description Streams the events of the turn that runs now, from its beginning; closing the stream does not stop the turn.
+         */
+        get: operations["turn_events_chat_conversations__id__events_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/chat/conversations/{id}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Stop Turn
+         * @description Stops the running turn, its program included; it can be resumed.
+         */
+        post: operations["stop_turn_chat_conversations__id__stop_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/chat/conversations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Conversations
+         * @description Lists your conversations, those used last first; `before` is the `used` of the last one of a page.
+         */
+        get: operations["conversations_chat_conversations_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/chat/conversations/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Conversation
+         * @description Returns one of your conversations with its messages, its turns, and the plan for which it waits.
+         */
+        get: operations["conversation_chat_conversations__id__get"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete Conversation
+         * @description Deletes one of your conversations with its session and its files; a running turn is stopped.
+         */
+        delete: operations["delete_conversation_chat_conversations__id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/chat/conversations/{id}/undo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Undo Turn
+         * @description Forgets the last turn, so that the model does not see it; what its programs did stays done.
+         */
+        post: operations["undo_turn_chat_conversations__id__undo_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/chat/completions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Chat Completions
+         * @description Answers a conversation in OpenAI's protocol, streamed or whole; the model has the tools of the gateway.
+         */
+        post: operations["chat_completions_v1_chat_completions_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Chat Models
+         * @description Lists the models of the chat, in OpenAI's protocol.
+         */
+        get: operations["chat_models_v1_models_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/health": {
         parameters: {
             query?: never;
@@ -907,6 +1111,148 @@ export interface components {
             tool: string;
         };
         /**
+         * ChatAnswerView
+         * @description The answer of a turn.
+         */
+        ChatAnswerView: {
+            /** Conversation */
+            conversation: string;
+            /** Turn */
+            turn: number;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "answered" | "awaiting_approval" | "stopped" | "failed";
+            /** Text */
+            text: string;
+            /** Mode */
+            mode: string;
+            /** Why */
+            why: string;
+            /** Programs */
+            programs: components["schemas"]["ChatProgramView"][];
+            /**
+             * Approval
+             * @description The question about a plan that waits: `POST /chat/conversations/{id}/decide` answers it.
+             */
+            approval: {
+                [key: string]: unknown;
+            } | null;
+            usage: components["schemas"]["ChatUsageView"];
+            problem: components["schemas"]["ChatProblemView"] | null;
+            /**
+             * Fallback
+             * @description Whether the model answered without code because code could not be run.
+             */
+            fallback: boolean;
+        };
+        /**
+         * ChatEventView
+         * @description One event of a turn. `type` says which further fields it has; the last is `answer`.
+         */
+        ChatEventView: {
+            /**
+             * Type
+             * @enum {string}
+             */
+            type: "turn" | "text" | "code_delta" | "code" | "output" | "call_started" | "call_finished" | "code_finished" | "searched" | "approval" | "waiting" | "note" | "usage" | "answer";
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * ChatProblemView
+         * @description Why a turn failed or was stopped, and what to do.
+         */
+        ChatProblemView: {
+            /** Code */
+            code: string;
+            /** Message */
+            message: string;
+            /** Retry After */
+            retry_after?: number | null;
+        };
+        /**
+         * ChatProgramView
+         * @description One program of a turn, and how it ended.
+         */
+        ChatProgramView: {
+            /** Number */
+            number: number;
+            /** Execution */
+            execution: string;
+            /** Code */
+            code: string;
+            /** Status */
+            status: string;
+            /** Tools Called */
+            tools_called: string[];
+            /** Ms */
+            ms: number;
+        };
+        /**
+         * ChatUsageView
+         * @description What the provider counted: tokens in and out, those of the input that came from its cache, and the money.
+         */
+        ChatUsageView: {
+            /** Input Tokens */
+            input_tokens: number;
+            /** Output Tokens */
+            output_tokens: number;
+            /** Cached Tokens */
+            cached_tokens: number;
+            /** Requests */
+            requests: number;
+            /**
+             * Money
+             * @description In US dollars; null where the price of the model is not configured.
+             */
+            money: number | null;
+        };
+        /**
+         * CompletionAsked
+         * @description The body of OpenAI's chat completions. Settings of the model are ignored: they belong to the configuration.
+         */
+        CompletionAsked: {
+            /**
+             * Model
+             * @default
+             */
+            model: string;
+            /** Messages */
+            messages: components["schemas"]["CompletionMessage"][];
+            /**
+             * Stream
+             * @default false
+             */
+            stream: boolean;
+            /** Stream Options */
+            stream_options?: {
+                [key: string]: unknown;
+            } | null;
+            /** Tools */
+            tools?: {
+                [key: string]: unknown;
+            }[] | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * CompletionMessage
+         * @description One message, as clients of OpenAI's protocol send it; fields that are not used here are ignored.
+         */
+        CompletionMessage: {
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "system" | "developer" | "user" | "assistant" | "tool" | "function";
+            /** Content */
+            content?: string | {
+                [key: string]: unknown;
+            }[] | null;
+        };
+        /**
          * ContentPart
          * @description A picture or a table that a program showed or returned. ``data`` is base64 for a picture, and HTML for a table.
          */
@@ -920,6 +1266,37 @@ export interface components {
             mime_type: string;
             /** Data */
             data: string;
+        };
+        /**
+         * ConversationView
+         * @description One conversation, with what it cost so far.
+         */
+        ConversationView: {
+            /** Id */
+            id: string;
+            /** Title */
+            title: string;
+            /** Model */
+            model: string;
+            /** Mode */
+            mode: string;
+            /** Created */
+            created: number;
+            /** Used */
+            used: number;
+            /** Turns */
+            turns: number;
+            /**
+             * Standing
+             * @enum {string}
+             */
+            standing: "idle" | "running" | "awaiting_approval";
+            usage: components["schemas"]["ChatUsageView"];
+            /**
+             * Session
+             * @description The session in which its programs run: its files are there.
+             */
+            session: string;
         };
         /**
          * DecisionAsked
@@ -1268,6 +1645,42 @@ export interface components {
             how: string;
         };
         /**
+         * MessageAsked
+         * @description A message of a user, in a new conversation or in one of yours.
+         */
+        MessageAsked: {
+            /** Message */
+            message: string;
+            /**
+             * Conversation
+             * @description The id of the conversation to go on with; without it one begins.
+             */
+            conversation?: string | null;
+            /**
+             * Context
+             * @description Values that programs read as `context.NAME`. The model is told the names, not the values.
+             */
+            context?: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * Mode
+             * @description What the model is offered from now on; without it as before, or as configured.
+             */
+            mode?: ("code" | "hybrid" | "direct" | "auto" | "blocks") | null;
+            /**
+             * Model
+             * @description One of the configured models.
+             */
+            model?: string | null;
+            /**
+             * Stream
+             * @description Whether the events are streamed as server-sent events, the answer last.
+             * @default false
+             */
+            stream: boolean;
+        };
+        /**
          * Outcome
          * @description The result of an execution, as its caller gets it. ``success`` is true only for ``status == "ok"``.
          */
@@ -1416,6 +1829,22 @@ export interface components {
                     [key: string]: unknown;
                 };
             } | null;
+        };
+        /**
+         * PlanDecided
+         * @description A decision about the plan for which a conversation waits.
+         */
+        PlanDecided: {
+            /**
+             * Approve
+             * @description All calls, none, or the numbers of calls.
+             */
+            approve: ("all" | "none") | number[];
+            /**
+             * Stream
+             * @default false
+             */
+            stream: boolean;
         };
         /**
          * PlannedCall
@@ -1588,6 +2017,30 @@ export interface components {
             open_calls: string[];
             /** Open Calls Total */
             open_calls_total: number;
+        };
+        /**
+         * SaidView
+         * @description One message of a conversation.
+         */
+        SaidView: {
+            /** Number */
+            number: number;
+            /** Turn */
+            turn: number;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "user" | "model" | "result" | "note";
+            /** Text */
+            text: string;
+            /**
+             * Programs
+             * @description The programs that the model wrote in this message.
+             */
+            programs: string[];
+            /** At */
+            at: number;
         };
         /**
          * SavingView
@@ -1785,6 +2238,14 @@ export interface components {
             tokens: components["schemas"]["TokensView"];
         };
         /**
+         * StoppedView
+         * @description Whether there was something to stop or to forget.
+         */
+        StoppedView: {
+            /** Done */
+            done: boolean;
+        };
+        /**
          * TokenCostsView
          * @description The input tokens in money, without and with prompt caching.
          */
@@ -1870,6 +2331,38 @@ export interface components {
             text?: string | null;
         };
         /**
+         * TurnAsked
+         * @description How to continue a turn.
+         */
+        TurnAsked: {
+            /**
+             * Stream
+             * @default false
+             */
+            stream: boolean;
+        };
+        /**
+         * TurnView
+         * @description One turn: how it ended, and what it cost.
+         */
+        TurnView: {
+            /** Turn */
+            turn: number;
+            /** At */
+            at: number;
+            /** Ms */
+            ms: number;
+            /** Status */
+            status: string;
+            /** Mode */
+            mode: string;
+            /** Model */
+            model: string;
+            /** Executions */
+            executions: string[];
+            usage: components["schemas"]["ChatUsageView"];
+        };
+        /**
          * VerifiedView
          * @description Whether the audit log is complete and unchanged.
          */
@@ -1948,6 +2441,48 @@ export interface components {
             version: string;
             /** Isolation */
             isolation: string;
+        };
+        /**
+         * WholeConversationView
+         * @description A conversation with its messages and turns.
+         */
+        WholeConversationView: {
+            /** Id */
+            id: string;
+            /** Title */
+            title: string;
+            /** Model */
+            model: string;
+            /** Mode */
+            mode: string;
+            /** Created */
+            created: number;
+            /** Used */
+            used: number;
+            /** Turns */
+            turns: number;
+            /**
+             * Standing
+             * @enum {string}
+             */
+            standing: "idle" | "running" | "awaiting_approval";
+            usage: components["schemas"]["ChatUsageView"];
+            /**
+             * Session
+             * @description The session in which its programs run: its files are there.
+             */
+            session: string;
+            /** Messages */
+            messages: components["schemas"]["SaidView"][];
+            /** Turns Taken */
+            turns_taken: components["schemas"]["TurnView"][];
+            /**
+             * Question
+             * @description The plan that waits for a decision, if one does.
+             */
+            question: {
+                [key: string]: unknown;
+            } | null;
         };
     };
     responses: never;
@@ -3881,6 +4416,656 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    chat_chat_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MessageAsked"];
+            };
+        };
+        responses: {
+            /** @description The answer; or, with `stream`, the events of the turn, the answer last. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChatAnswerView"];
+                    "text/event-stream": string;
+                };
+            };
+            /** @description A problem. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A problem. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A problem. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Default Response */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    decide_plan_chat_conversations__id__decide_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PlanDecided"];
+            };
+        };
+        responses: {
+            /** @description The answer; or, with `stream`, the events of the turn, the answer last. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChatAnswerView"];
+                    "text/event-stream": string;
+                };
+            };
+            /** @description A problem. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A problem. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A problem. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Default Response */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    resume_turn_chat_conversations__id__resume_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TurnAsked"];
+            };
+        };
+        responses: {
+            /** @description The answer; or, with `stream`, the events of the turn, the answer last. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChatAnswerView"];
+                    "text/event-stream": string;
+                };
+            };
+            /** @description A problem. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A problem. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A problem. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Default Response */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    turn_events_chat_conversations__id__events_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Server-sent events. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            /** @description A problem. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A problem. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A problem. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A problem. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    stop_turn_chat_conversations__id__stop_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoppedView"];
+                };
+            };
+            /** @description A problem. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A problem. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A problem. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Default Response */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    conversations_chat_conversations_get: {
+        parameters: {
+            query?: {
+                limit?: number;
+                before?: number | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversationView"][];
+                };
+            };
+            /** @description A problem. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A problem. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A problem. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Default Response */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    conversation_chat_conversations__id__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WholeConversationView"];
+                };
+            };
+            /** @description A problem. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A problem. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A problem. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Default Response */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    delete_conversation_chat_conversations__id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A problem. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A problem. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Default Response */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    undo_turn_chat_conversations__id__undo_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoppedView"];
+                };
+            };
+            /** @description A problem. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A problem. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A problem. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Default Response */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    chat_completions_v1_chat_completions_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CompletionAsked"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            /** @description A problem. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A problem. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A problem. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Default Response */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    chat_models_v1_models_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            /** @description A problem. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A problem. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A problem. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Default Response */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemView"];
                 };
             };
         };

@@ -3,16 +3,18 @@
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import suppress
-from typing import Literal, overload
+from typing import Literal, Protocol, TypeVar, overload
 
 from langchain_core.language_models import BaseChatModel
 
 from gristmill.chat.chat_events import ChatAnswer, ChatEvent, ChatMode, TurnAnswered
 from gristmill.chat.chat_models import describe_model, open_model
 from gristmill.chat.code_backends import Approved, RuntimeBackend
-from gristmill.chat.kept_turns import KeptTurns, TurnOrder
 from gristmill.chat.plan_answers import describe_question
-from gristmill.chat.running_turns import RunningTurn, open_running_turns
+from gristmill.chat.turns.kept_turns import KeptTurns, TurnOrder
+from gristmill.chat.turns.running_turns import RunningTurn, open_running_turns
+from gristmill.chat.turns.stateless_turns import SentConversation, StatelessTurns
+from gristmill.chat.turns.turn_state import ChatTurn
 from gristmill.errors import ConfigError, Conflict, LimitExceeded, UnknownSession
 from gristmill.model import LOCAL, Identity, Json
 from gristmill.runs.served_runs import ServedRuns
@@ -23,6 +25,22 @@ from gristmill.runtime.values.kept_conversations import Conversation, Conversati
 
 MESSAGE_CHARACTERS = 400_000
 """The longest message of a user."""
+
+
+Order = TypeVar("Order", TurnOrder, SentConversation)
+OrderIn = TypeVar("OrderIn", contravariant=True)
+
+
+class Turns(Protocol[OrderIn]):
+    """Begins turns of one kind and takes them to their end."""
+
+    async def prepare(self, order: OrderIn, running: RunningTurn) -> ChatTurn:
+        """Makes a turn ready."""
+        ...
+
+    async def work(self, turn: ChatTurn, running: RunningTurn) -> ChatAnswer:
+        """Takes a turn to its end."""
+        ...
 
 
 class Chat:
@@ -54,9 +72,9 @@ class Chat:
         else:
             self.model_name, self.model = describe_model(chosen), chosen
         self._running = open_running_turns(runtime)
-        self._kept = KeptTurns(
-            backend=RuntimeBackend(runtime, runs), model=self.model, model_name=self.model_name, running=self._running
-        )
+        backend = RuntimeBackend(runtime, runs)
+        self._kept = KeptTurns(backend=backend, model=self.model, model_name=self.model_name, running=self._running)
+        self._stateless = StatelessTurns(backend=backend, model=self.model, model_name=self.model_name, running=self._running)
         self._own: set[RunningTurn] = set()
 
     @overload
@@ -98,7 +116,7 @@ class Chat:
             text=message, context=dict(context or {}),
             mode=None if mode is None else self._check_mode(mode), default_mode=self.mode, direct=self.direct,
         )  # fmt: skip
-        return await self._run(order, stream=stream)
+        return await self._run(order, self._kept, stream=stream)
 
     @overload
     async def decide(
@@ -125,7 +143,7 @@ class Chat:
             identity=self._choose_user(user, identity), conversation=conversation, approve=approve, approve_by=by,
             default_mode=self.mode, direct=self.direct,
         )  # fmt: skip
-        return await self._run(order, stream=stream)
+        return await self._run(order, self._kept, stream=stream)
 
     @overload
     async def resume(
@@ -144,7 +162,28 @@ class Chat:
         """
         who = self._choose_user(user, identity)
         order = TurnOrder(identity=who, conversation=conversation, default_mode=self.mode, direct=self.direct)
-        return await self._run(order, stream=stream)
+        return await self._run(order, self._kept, stream=stream)
+
+    @overload
+    async def complete(
+        self, messages: Sequence[tuple[str, str]], *, identity: Identity | None = None, stream: Literal[False] = False
+    ) -> ChatAnswer: ...
+    @overload
+    async def complete(
+        self, messages: Sequence[tuple[str, str]], *, identity: Identity | None = None, stream: Literal[True]
+    ) -> AsyncGenerator[ChatEvent]: ...
+    async def complete(
+        self, messages: Sequence[tuple[str, str]], *, identity: Identity | None = None, stream: bool = False
+    ) -> ChatAnswer | AsyncGenerator[ChatEvent]:
+        """Answers a conversation that is given whole, as pairs of role and text; nothing of it is kept.
+
+        Raises:
+            ConfigError: the last message is not the user's.
+            Busy: the tenant has too many turns at the same time.
+        """
+        who = choose_identity(identity)
+        order = SentConversation(identity=who, messages=messages, mode=self.mode, direct=self.direct)
+        return await self._run(order, self._stateless, stream=stream)
 
     async def stop(self, conversation: str, *, user: str | None = None, identity: Identity | None = None) -> bool:
         """Stops the running turn, its program included; returns whether one was running here."""
@@ -228,15 +267,15 @@ class Chat:
         for turn in tuple(self._own):
             await turn.wait_until_ended()
 
-    async def _run(self, order: TurnOrder, *, stream: bool) -> ChatAnswer | AsyncGenerator[ChatEvent]:
+    async def _run(self, order: Order, turns: Turns[Order], *, stream: bool) -> ChatAnswer | AsyncGenerator[ChatEvent]:
         turn = RunningTurn(order.identity)
         self._running.admit(turn)
         try:
-            ready = await self._kept.prepare(order, turn)
+            ready = await turns.prepare(order, turn)
         except BaseException:
             self._running.leave(turn)
             raise
-        turn.task = asyncio.create_task(self._kept.work(ready, turn))
+        turn.task = asyncio.create_task(turns.work(ready, turn))
         self._own.add(turn)
         turn.task.add_done_callback(lambda _: self._own.discard(turn))
         if stream:

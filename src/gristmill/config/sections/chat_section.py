@@ -23,6 +23,8 @@ class ChatConfig(Section):
 
     model: str = ""
     """The model as `provider:name`, such as `anthropic:claude-sonnet-5` or `ollama:qwen3`; empty leaves the chat closed."""
+    others: tuple[str, ...] = ()
+    """Further models that clients of the HTTP service may name instead."""
     base_url: str = ""
     """The address of the model's service, if it is not the provider's own: any server that speaks OpenAI's protocol."""
     mode: Literal["code", "hybrid", "direct", "auto", "blocks"] = "code"

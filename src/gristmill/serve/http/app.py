@@ -24,6 +24,8 @@ from gristmill.serve.http.request_handling import (
 from gristmill.serve.http.routes.docs_page import add_docs_page
 from gristmill.serve.http.routes.routes_approvals import add_approvals
 from gristmill.serve.http.routes.routes_audit import add_audit
+from gristmill.serve.http.routes.routes_chat import add_chat
+from gristmill.serve.http.routes.routes_completions import add_completions
 from gristmill.serve.http.routes.routes_events import add_events
 from gristmill.serve.http.routes.routes_execute import add_execute
 from gristmill.serve.http.routes.routes_executions import add_executions
@@ -69,7 +71,7 @@ def build_routes(door: HttpDoor) -> APIRouter:
     routes = APIRouter(route_class=build_route_class(door), responses=PROBLEMS, dependencies=[Security(bearer)])
     for add in (
         add_execute, add_tools, add_sessions, add_files, add_skills, add_executions, add_approvals, add_audit, add_metrics,
-        add_whoami, add_events,
+        add_whoami, add_events, add_chat, add_completions,
     ):  # fmt: skip
         add(routes, door)
     routes.dependencies = []  # the following routes need no token, or check it themselves

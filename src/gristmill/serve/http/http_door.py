@@ -4,6 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from starlette.requests import HTTPConnection
 
@@ -34,6 +35,8 @@ class HttpDoor:
     rates: RequestRates
     budget: BodyBudget = field(default_factory=lambda: BodyBudget(compute_body_budget()))
     streams: Counter[str] = field(default_factory=Counter[str])
+    chats: dict[str, Any] = field(default_factory=dict[str, Any])
+    """The opened chats by the name of their model. Their type is not named: it needs an extra."""
     opened: float = field(default_factory=time.time)
 
     @property

@@ -1,12 +1,15 @@
 """The route ``/ws``: executions and their events over one WebSocket, for interactive use.
 
 The client sends ``{"type": "execute", "ref": "1", "code": ...}`` with the fields of ``POST /execute`` and gets every event
-with the same ``ref``, then the ``outcome``. ``{"type": "cancel", "execution": ID}`` cancels one. A page, which cannot send
-headers, begins with ``{"type": "hello", "token": ...}``.
+with the same ``ref``, then the ``outcome``. ``{"type": "cancel", "execution": ID}`` cancels one. ``{"type": "chat", "ref": "2",
+"message": ...}`` sends a message to the model and gets the events of its turn. A page, which cannot send headers, begins with
+``{"type": "hello", "token": ...}``.
 """
 
 import asyncio
 import json
+from collections.abc import AsyncGenerator, Coroutine
+from contextlib import aclosing
 from typing import Any, cast
 
 import msgspec
@@ -14,6 +17,7 @@ from fastapi import APIRouter, WebSocket, WebSocketDisconnect
 from pydantic import ValidationError
 from starlette.requests import HTTPConnection
 
+from gristmill.chat.chat_events import ChatEvent
 from gristmill.errors import Busy, Error, Refused, Unauthorized
 from gristmill.runs.active_run import ActiveRun
 from gristmill.serve.access_tokens import Principal
@@ -23,6 +27,7 @@ from gristmill.serve.http.limits.strict_json import decode_body
 from gristmill.serve.http.require_scopes import ListenerCheck
 from gristmill.serve.http.run_viewer import build_viewer
 from gristmill.serve.http.shapes.api_shapes import ExecuteRequest
+from gristmill.serve.http.socket_chat import CHAT_KINDS, begin_chat_turn
 from gristmill.serve.http.start_execution import begin_execution
 from gristmill.serve.problem_codes import describe_problem
 
@@ -120,17 +125,23 @@ class _SocketClient:
             return
         if kind == "hello":
             return
-        if kind != "execute":
-            raise Refused("the type of a message must be execute or cancel", rule="ws.type")
+        if kind != "execute" and kind not in CHAT_KINDS:
+            raise Refused("the type of a message must be execute, cancel, chat, or one of the chat's others", rule="ws.type")
         if len(self._tasks) >= MOST_EXECUTIONS:
             raise Busy(
                 f"{MOST_EXECUTIONS} executions are running on this connection: wait for one to end",
                 limit="ws.at_once",
                 value=MOST_EXECUTIONS,
             )
-        asked = ExecuteRequest.model_validate({**message, "background": False})
-        run, _ = await begin_execution(self._door, who, asked, via="ws")
-        task = asyncio.create_task(self._send_events(run, ref))
+        if kind == "execute":
+            asked = ExecuteRequest.model_validate({**message, "background": False})
+            run, _ = await begin_execution(self._door, who, asked, via="ws")
+            self._start_sending(self._send_events(run, ref))
+        elif (events := await begin_chat_turn(self._door, who, str(kind), message)) is not None:
+            self._start_sending(self._send_turn(events, ref))
+
+    def _start_sending(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -146,6 +157,18 @@ class _SocketClient:
                     await _send_message(self._socket, {**msgspec.json.decode(event.text), "ref": ref})
         except (WebSocketDisconnect, RuntimeError):
             pass  # the client has disconnected
+
+    async def _send_turn(self, events: AsyncGenerator[ChatEvent], ref: Any) -> None:
+        is_known = ListenerCheck(self._door, self.token_connection)
+        async with aclosing(events):  # a turn whose client has left is stopped, or not, as the configuration says
+            try:
+                async for event in events:
+                    if not await is_known():
+                        await self._socket.close(POLICY)
+                        return
+                    await _send_message(self._socket, {**msgspec.to_builtins(event), "ref": ref})
+            except (WebSocketDisconnect, RuntimeError):
+                pass  # the client has disconnected
 
     def close(self) -> None:
         """Stops sending events; the executions themselves continue."""

@@ -1,4 +1,4 @@
-"""The JSON bodies of requests and responses, for validation and for OpenAPI. Only this module of the door defines pydantic
+"""The JSON bodies of requests and responses, for validation and for OpenAPI. Only the modules of this folder define pydantic
 models."""
 
 from typing import Annotated, Any, Literal

@@ -24,7 +24,7 @@ from gristmill.chat.code_backends import CodeRequest, RuntimeBackend
 from gristmill.chat.fold_history import KEPT_RESULT_CHARACTERS, OUTCOMES_FOLDER, fold_result
 from gristmill.chat.mode_prompts import BLOCKS_CUT, BLOCKS_OUTCOME, DIRECT_PROGRAM, EXECUTE, NO_CODE, SEARCH, SearchInput
 from gristmill.chat.plan_answers import describe_question
-from gristmill.chat.turn_state import BLOCK, ChatTurn, OpenCall, build_result
+from gristmill.chat.turns.turn_state import BLOCK, ChatTurn, OpenCall, build_result
 from gristmill.errors import Error, SandboxError, StoreUnavailable
 from gristmill.harmless_text import neutralize_text
 from gristmill.model import Outcome, Tool

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
@@ -14,15 +15,16 @@ from gristmill.chat.chat_events import ChatAnswer, ChatMode, ChatProblem, ToolsS
 from gristmill.chat.code_backends import Approved, CodeRequest, RuntimeBackend
 from gristmill.chat.fold_history import pack_message, shorten_line
 from gristmill.chat.mode_prompts import QUESTION_CHARACTERS, SEARCH
-from gristmill.chat.running_turns import RunningTurn, RunningTurns
-from gristmill.chat.turn_state import NOT_RUN, ChatTurn, build_result, list_open_calls
-from gristmill.chat.turn_steps import take_turn
+from gristmill.chat.turns.running_turns import RunningTurn, RunningTurns
+from gristmill.chat.turns.turn_state import NOT_RUN, ChatTurn, build_result, list_open_calls
+from gristmill.chat.turns.turn_steps import take_turn
 from gristmill.errors import Conflict, Error, ModelBusy
 from gristmill.model import Identity, Json, Plan
 from gristmill.runtime.values.kept_conversations import Conversation, ConversationMessage, ConversationTurn, Standing
 
 log = logging.getLogger(__name__)
 INTERNAL = "internal"
+INTERNAL_TEXT = "the turn failed inside Gristmill: its log says why"
 STOPPED = "cancelled"
 
 
@@ -87,22 +89,14 @@ class KeptTurns:
     async def work(self, turn: ChatTurn, running: RunningTurn) -> ChatAnswer:
         """Takes the turn to its end, whatever that is, and records it."""
         turn.tell(TurnBegan(conversation=turn.conversation, turn=turn.number, model=turn.model, mode=turn.mode, why=turn.why))
-        answer = turn.build_answer("stopped", "", problem=ChatProblem(code=STOPPED, message="the turn was stopped"))
+        answer = turn.build_answer("failed", "", problem=ChatProblem(code=INTERNAL, message=INTERNAL_TEXT))
         try:
-            answer = await take_turn(turn, self._model, self.backend, self.backend.runtime.config.chat)
-        except asyncio.CancelledError:
-            answer = turn.build_answer("stopped", "", problem=ChatProblem(code=STOPPED, message="the turn was stopped"))
-        except Error as error:
-            after = error.retry_after if isinstance(error, ModelBusy) else None
-            problem = ChatProblem(code=error.code, message=error.message, retry_after=after)
-            answer = turn.build_answer("failed", error.message, problem=problem)
-        except Exception:
-            log.exception("a turn of a conversation failed")
-            text = "the turn failed inside Gristmill: its log says why"
-            answer = turn.build_answer("failed", text, problem=ChatProblem(code=INTERNAL, message=text))
-            raise
+            answer = await take_guarded_turn(turn, self._model, self.backend)
         finally:
-            await asyncio.shield(self._finish(turn, running, answer))
+            finishing = asyncio.create_task(self._finish(turn, running, answer))
+            while not finishing.done():
+                with suppress(asyncio.CancelledError):  # a turn may be stopped more than once
+                    await asyncio.shield(finishing)
         return answer
 
     async def _finish(self, turn: ChatTurn, running: RunningTurn, answer: ChatAnswer) -> None:
@@ -234,3 +228,18 @@ class KeptTurns:
         found = await self.backend.search(question[:QUESTION_CHARACTERS], detail_level="full", limit=5, request=request)
         turn.tell(ToolsSearched(query=shorten_line(question), found=found.keys))
         return f"\n\nTools that can be imported in a ```run block:\n\n{found.text}" if found.keys else ""
+
+
+async def take_guarded_turn(turn: ChatTurn, model: BaseChatModel, backend: RuntimeBackend) -> ChatAnswer:
+    """Takes the steps of a turn; that it is stopped or fails is an answer, too."""
+    try:
+        return await take_turn(turn, model, backend, backend.runtime.config.chat)
+    except asyncio.CancelledError:
+        return turn.build_answer("stopped", "", problem=ChatProblem(code=STOPPED, message="the turn was stopped"))
+    except Error as error:
+        after = error.retry_after if isinstance(error, ModelBusy) else None
+        problem = ChatProblem(code=error.code, message=error.message, retry_after=after)
+        return turn.build_answer("failed", error.message, problem=problem)
+    except Exception:  # the client and the conversation must learn that the turn is over
+        log.exception("a turn of a conversation failed")
+        return turn.build_answer("failed", INTERNAL_TEXT, problem=ChatProblem(code=INTERNAL, message=INTERNAL_TEXT))

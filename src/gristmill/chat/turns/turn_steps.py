@@ -9,7 +9,6 @@ from typing import Any, cast
 from langchain_core.language_models import BaseChatModel
 from msgspec.structs import replace
 
-from gristmill.chat.answer_calls import CallAnswerer, WaitingPlan
 from gristmill.chat.ask_model import AnyModel, ModelReply, ask_model
 from gristmill.chat.chat_events import ChatAnswer, ChatMode, ChatProblem, TurnNoted, UsageCounted
 from gristmill.chat.chat_models import price_usage
@@ -24,7 +23,8 @@ from gristmill.chat.fold_history import (
     unpack_model_message,
 )
 from gristmill.chat.mode_prompts import EXECUTE, EXECUTE_TEXT, SEARCH, SEARCH_TEXT, ExecuteInput, SearchInput
-from gristmill.chat.turn_state import ChatTurn, list_open_calls
+from gristmill.chat.turns.answer_calls import CallAnswerer, WaitingPlan
+from gristmill.chat.turns.turn_state import ChatTurn, list_open_calls
 from gristmill.config.sections.chat_section import ChatConfig
 from gristmill.errors import PromptTooLong
 from gristmill.model import Tool
@@ -67,7 +67,8 @@ async def take_turn(turn: ChatTurn, model: BaseChatModel, backend: RuntimeBacken
 
 async def _ask(turn: ChatTurn, model: AnyModel, config: ChatConfig, *, in_blocks: bool) -> ModelReply:
     """Asks the model; if the prompt is too long, once more with all earlier turns as a summary."""
-    system, program = build_system_prompt(turn.mode, config.instructions), turn.next_program
+    given = "\n\n".join(part for part in (config.instructions, turn.instructions) if part)
+    system, program = build_system_prompt(turn.mode, given), turn.next_program
     for is_last in (False, True):
         messages = build_prompt(system, turn.history, turn.messages, turn.folded_turns)
         try:

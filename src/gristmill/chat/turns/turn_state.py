@@ -57,6 +57,8 @@ class ChatTurn:
     session: str | None = None
     context: Mapping[str, Json] = field(default_factory=dict[str, Json])
     why: str = ""
+    instructions: str = ""
+    """What the client tells the model first, after our own instructions."""
     direct: tuple[str, ...] = ()
     history: Sequence[ConversationMessage] = ()
     messages: list[ConversationMessage] = field(default_factory=list[ConversationMessage])
