@@ -35,6 +35,7 @@ OPTIONAL = {
     "deno": "in the extra `typescript`",
     "gristmill.guard.program.typescript.check_typescript": "in the extra `typescript`",
     "gristmill.guard.program.typescript.prepare_typescript": "in the extra `typescript`",
+    "gristmill.serve.cli.terminal.chat.converse": "in the extra `chat`",
     "opentelemetry.exporter.otlp.proto.http.trace_exporter": "not needed where the host program exports traces itself",
     "readline": "missing on some systems",
 }

@@ -2,17 +2,12 @@
 
 import json
 import os
-import pty
-import re
-import select
-import signal
-import sys
-import time
 from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
+from tests.e2e.at_terminal import Terminal
 from tests.e2e.test_cli import gristmill
 
 CONFIG = """
@@ -57,40 +52,12 @@ def test_servers_and_tools_can_be_asked_about(here: Path) -> None:
         assert words in done.stdout
 
 
-class Terminal:
-    """A person at the keyboard."""
-
-    def __init__(self, folder: Path) -> None:
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:
-            signal.signal(signal.SIGINT, signal.SIG_DFL)  # whoever runs the tests in the background ignores it
-            os.chdir(folder)
-            environ = {**os.environ, "TERM": "dumb", "NO_COLOR": "1"}
-            os.execve(sys.executable, [sys.executable, "-m", "gristmill", "shell"], environ)
-        self._seen = ""
-
-    def wait_for(self, pattern: str) -> str:
-        """What has come up to and with ``pattern``."""
-        ends = time.monotonic() + 60
-        while not (found := re.search(pattern, self._seen)):
-            assert time.monotonic() < ends, f"{pattern!r} did not come; there was {self._seen!r}"
-            if select.select([self.fd], [], [], 1)[0]:
-                self._seen += os.read(self.fd, 4096).decode()
-        seen, self._seen = self._seen[: found.end()], self._seen[found.end() :]
-        return seen
-
-    def type(self, keys: str, then: str = ">>> ") -> str:
-        os.write(self.fd, keys.encode())
-        return self.wait_for(then)
-
-
 @pytest.fixture
 def terminal(here: Path) -> Generator[Terminal]:
-    terminal = Terminal(here)
+    terminal = Terminal(here, "shell")
     terminal.wait_for(">>> ")
     yield terminal
-    os.close(terminal.fd)
-    os.waitpid(terminal.pid, 0)
+    terminal.close()
 
 
 def test_statements_may_have_several_lines_and_tab_completes_own_names(terminal: Terminal) -> None:
@@ -121,7 +88,7 @@ def test_a_call_that_asks_is_shown_and_waits_for_the_person(terminal: Terminal, 
 
 
 def test_what_was_typed_is_remembered_for_its_owner_alone(here: Path) -> None:
-    terminal = Terminal(here)
+    terminal = Terminal(here, "shell")
     terminal.wait_for(">>> ")
     terminal.type("remembered = 1\n")
     os.write(terminal.fd, b"\x04")

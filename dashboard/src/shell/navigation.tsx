@@ -10,6 +10,7 @@ const PAGES = [
   ["", "Now"],
   ["executions", "Executions"],
   ["approvals", "Approvals"],
+  ["chat", "Chat"],
   ["playground", "Playground"],
   ["tools", "Tools"],
   ["sessions", "Sessions"],

@@ -3,6 +3,7 @@ import type { Who } from "../api/shapes.ts";
 import { ApprovalPage } from "../approvals/approval-page.tsx";
 import { ApprovalsPage } from "../approvals/approvals-page.tsx";
 import { AuditPage } from "../audit/audit-page.tsx";
+import { ChatPage, ConversationPage } from "../chat/chat-page.tsx";
 import { ExecutionPage } from "../executions/execution-page.tsx";
 import { ExecutionsPage } from "../executions/executions-page.tsx";
 import { hasScope } from "../hooks/who.ts";
@@ -27,6 +28,8 @@ export function choosePage([first = "", second, third]: string[], who: Who) {
       return second ? <ExecutionPage key={second} id={second} /> : <ExecutionsPage />;
     case "playground":
       return <PlaygroundPage />;
+    case "chat":
+      return second ? <ConversationPage key={second} id={second} /> : <ChatPage key="new" />;
     case "tools":
       if (second && third) return <ToolPage server={second} name={third} />;
       return second ? <ServerPage name={second} /> : <ToolsPage />;

@@ -103,19 +103,30 @@ def answer_by_turn(answers: Sequence[ModelAnswer | ModelFailure]) -> ModelScript
 def answer_by_question(answers: Mapping[str, Sequence[ModelAnswer | ModelFailure]]) -> ModelScript:
     """Returns a script for conversations in any order: each question of a user has answers of its own.
 
-    A question is found by its exact text, or else by the longest key that it contains; ``""`` answers all others.
+    A question is found by its exact text, or else by the longest key that it contains; ``""`` answers all others. A failure
+    that stands before an answer is given once: a client that asks again gets the answer.
     """
     keys = sorted(answers, key=len, reverse=True)
+    given: set[tuple[str, int]] = set()
+    lock = Lock()  # the lock keeps two threads from taking the same failure
 
     def take_step(request: ModelRequest) -> ModelAnswer | ModelFailure:
-        found = answers.get(request.question)
-        if found is None:
-            found = next((answers[key] for key in keys if key in request.question), None)
+        found = next((key for key in (request.question, *keys) if key in answers and key in request.question), None)
         if found is None:
             return ModelFailure(400, f"the script has no answer to {request.question[:200]!r}", code="script_ended")
-        if request.step < len(found):
-            return found[request.step]
-        return ModelFailure(400, f"the script has only {len(found)} answers to this question", code="script_ended")
+        said, begins = answers[found], 0
+        places = [place for place, each in enumerate(said) if isinstance(each, ModelAnswer)]
+        if 0 < request.step <= len(places):
+            begins = places[request.step - 1] + 1
+        ends = places[request.step] if request.step < len(places) else len(said)
+        with lock:
+            for place in range(begins, ends):
+                if (found, place) not in given or place == len(said) - 1:
+                    given.add((found, place))
+                    return said[place]
+        if request.step < len(places):
+            return said[ends]
+        return ModelFailure(400, f"the script has only {len(places)} answers to this question", code="script_ended")
 
     return take_step
 

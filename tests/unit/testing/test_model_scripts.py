@@ -9,7 +9,7 @@ import httpx2
 import pytest
 
 from gristmill.errors import ConfigError
-from gristmill.testing import ModelAnswer, ModelServer, read_model_script
+from gristmill.testing import ModelAnswer, ModelFailure, ModelServer, answer_by_question, read_model_script
 
 TEXT = ModelAnswer("Hello there, you.")
 ASKS_OPENAI: dict[str, Any] = {
@@ -83,6 +83,20 @@ def test_a_script_in_a_file_answers_each_question_from_its_beginning(tmp_path: P
     assert second["content"][0]["text"] == "It is on."
     assert third.status_code == 529
     assert fourth["choices"][0]["message"]["content"] == "I do not know."
+
+
+def test_a_failure_before_an_answer_is_given_once_and_one_at_the_end_always() -> None:
+    script = answer_by_question({"a": [ModelFailure(429), ModelFailure(503), TEXT], "b": [ModelFailure(401)], "c": [TEXT]})
+    with ModelServer(script) as model:
+
+        def ask(text: str) -> int:
+            return post(model, "/v1/messages", messages=[{"role": "user", "content": text}]).status_code
+
+        assert [ask("a") for _ in range(4)] == [429, 503, 200, 200]
+        assert [ask("b") for _ in range(2)] == [401, 401]
+        over = [{"role": "user", "content": "c"}, {"role": "assistant", "content": "d"}]
+        assert "only 1 answers" in post(model, "/v1/messages", messages=over).text
+        assert "no answer to 'x'" in post(model, "/v1/messages", messages=[{"role": "user", "content": "x"}]).text
 
 
 @pytest.mark.parametrize("text", ["[]", '{"a": [{"txt": "b"}]}', "{"])

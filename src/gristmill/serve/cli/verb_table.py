@@ -48,6 +48,10 @@ VERBS = (
         "See what Gristmill does: a program joins 2,000 rows from two tools, and only a few lines go back to the model.",
     ),
     Verb(
+        "chat", BEGIN, "use.chat_verb", "chat",
+        "Talk with a model that finds your tools, writes programs and runs them in the sandbox.",
+    ),
+    Verb(
         "search", TOOLS, "use.search", "search",
         "Find the tools that fit a question, shown as a model sees them: imports, signatures, a line of documentation.",
     ),
