@@ -1,13 +1,13 @@
 """An example as an HTTP service: every tool at ``POST /mcp/tools/NAME``, the same tools over MCP at ``/mcp``, and ``/health``."""
 
 import inspect
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, get_type_hints
 
 import anyio
 import uvicorn
-from fastapi import FastAPI, HTTPException
+from fastapi import APIRouter, FastAPI, HTTPException
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types import ToolAnnotations
@@ -20,8 +20,8 @@ THIS_MACHINE = ("127.0.0.1", "localhost")
 GRACE_SECONDS = 5
 
 
-def build_app(name: str, tools: object, names: tuple[str, ...] = ()) -> FastAPI:
-    """Builds the service. Its ``/openapi.json`` marks the operations that only read."""
+def build_app(name: str, tools: object, names: tuple[str, ...] = (), routers: Sequence[APIRouter] = ()) -> FastAPI:
+    """Builds the service, with more routes than its tools. Its ``/openapi.json`` marks the operations that only read."""
     server = server_of(name, tools)
     hosts = [*THIS_MACHINE, *names]
     security = TransportSecuritySettings(allowed_hosts=[*hosts, *(f"{host}:*" for host in hosts)])
@@ -36,6 +36,8 @@ def build_app(name: str, tools: object, names: tuple[str, ...] = ()) -> FastAPI:
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=hosts)
     for method, annotations in list_tools(tools):
         _add_route(app, method, annotations)
+    for router in routers:
+        app.include_router(router)
 
     @app.get("/health")
     def health() -> dict[str, str]:

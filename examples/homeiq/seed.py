@@ -1,4 +1,4 @@
-"""A year of the house: habits, whims and sensors, 500,000 events, always the same."""
+"""A year of the house: habits, whims and sensors, 500,000 events, and who was at home; always the same."""
 
 import math
 import random
@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 from operator import itemgetter
 
-from examples.homeiq.house import DEVICES, HABITS, Device
+from examples.homeiq.house import DEVICES, HABITS, NEW, PEOPLE, Device
 
 FIRST, DAYS = date(2025, 7, 1), 365
 TODAY = FIRST + timedelta(days=DAYS)
 EVENTS = 500_000
-FILE = "homeiq-1.sqlite"
+FILE = "homeiq-2.sqlite"
 """The number changes with whatever is generated, so that nobody keeps an old one."""
 
 SCHEMA = """
@@ -24,6 +24,7 @@ INDEXES = "CREATE INDEX events_of ON events (entity_id, at); CREATE INDEX events
 STATES = {
     "light": ("on", "off"), "switch": ("on", "off"), "lock": ("unlocked", "locked"), "cover": ("open", "closed"),
     "climate": ("heat", "off"), "media_player": ("playing", "paused"), "binary_sensor": ("on", "off"),
+    "person": ("home", "not_home"),
 }  # fmt: skip
 WHIMS = {"light": 4, "switch": 1, "lock": 3, "cover": 1, "climate": 1, "media_player": 2, "binary_sensor": 22}
 """How often a day something happens for no reason that anybody could find."""
@@ -37,10 +38,10 @@ def build(connection: sqlite3.Connection) -> None:
     """Fill an empty database."""
     rng = random.Random(8006)
     connection.executescript(SCHEMA)
-    rows = [(each.entity_id, each.name, each.domain, each.area, each.unit) for each in DEVICES]
+    rows = [(each.entity_id, each.name, each.domain, each.area, each.unit) for each in (*DEVICES, *NEW, *PEOPLE)]
     connection.executemany("INSERT INTO devices VALUES (?, ?, ?, ?, ?)", rows)
     acts = [*_habits(rng), *_whims(rng)]
-    events = [*acts, *_readings(rng, EVENTS - len(acts))]
+    events = [*acts, *_readings(rng, EVENTS - len(acts)), *_comings(random.Random(8024))]
     events.sort(key=itemgetter(1, 0))
     connection.executemany("INSERT INTO events (entity_id, at, state, domain, area) VALUES (?, ?, ?, ?, ?)", events)
     connection.executescript(INDEXES)
@@ -71,6 +72,16 @@ def _whims(rng: random.Random) -> Iterator[Event]:
         for day in range(DAYS):
             for _ in range(rng.randrange(often * 2 + 1)):
                 yield _event(device, _moment(day, rng.uniform(6, 24) * 3_600), rng.choice(STATES[device.domain]))
+
+
+def _comings(rng: random.Random) -> Iterator[Event]:
+    """Who leaves the house and comes home, at hours too different to be a habit. Its own numbers leave the others as they are."""
+    for person in PEOPLE:
+        for day in range(DAYS):
+            hours = (7.5, 17.0) if (FIRST + timedelta(days=day)).weekday() < 5 else (10.0, 14.0)
+            leaves = hours[0] + rng.uniform(0, 3)
+            yield _event(person, _moment(day, leaves * 3_600), "not_home")
+            yield _event(person, _moment(day, (hours[1] + rng.uniform(0, 5)) * 3_600), "home")
 
 
 def _readings(rng: random.Random, count: int) -> Iterator[Event]:

@@ -1,86 +1,12 @@
-"""Home Assistant automations as YAML, checked before they leave.
+"""Home Assistant automations as YAML, checked before they leave."""
 
-The schema is our own reduction of Home Assistant's automation format (2024.10 and later: triggers, conditions, actions) to what
-is written here. Home Assistant's own is voluptuous code inside a package of several hundred megabytes; it is not used.
-"""
-
+from collections.abc import Mapping
 from typing import Any
 
-import jsonschema_rs
 import yaml
 
+from examples.homeiq.forms import SERVICES, check_forms
 from examples.homeiq.rows import Automation
-
-SERVICES = {
-    ("light", "on"): "light.turn_on",
-    ("light", "off"): "light.turn_off",
-    ("switch", "on"): "switch.turn_on",
-    ("switch", "off"): "switch.turn_off",
-    ("lock", "locked"): "lock.lock",
-    ("lock", "unlocked"): "lock.unlock",
-    ("cover", "open"): "cover.open_cover",
-    ("cover", "closed"): "cover.close_cover",
-    ("media_player", "playing"): "media_player.media_play",
-    ("media_player", "paused"): "media_player.media_pause",
-    ("climate", "heat"): "climate.set_hvac_mode",
-    ("climate", "off"): "climate.set_hvac_mode",
-}
-
-_ENTITY = {"type": "string", "pattern": r"^[a-z_]+\.[a-z0-9_]+$"}
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "required": ["alias", "triggers", "actions"],
-    "additionalProperties": False,
-    "properties": {
-        "alias": {"type": "string", "minLength": 1},
-        "description": {"type": "string"},
-        "mode": {"enum": ["single", "restart", "queued", "parallel"]},
-        "triggers": {
-            "type": "array",
-            "minItems": 1,
-            "items": {
-                "type": "object",
-                "required": ["trigger", "at"],
-                "additionalProperties": False,
-                "properties": {
-                    "trigger": {"const": "time"},
-                    "at": {"type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]$"},
-                },
-            },
-        },
-        "conditions": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "required": ["condition", "weekday"],
-                "additionalProperties": False,
-                "properties": {
-                    "condition": {"const": "time"},
-                    "weekday": {
-                        "type": "array",
-                        "minItems": 1,
-                        "uniqueItems": True,
-                        "items": {"enum": "mon tue wed thu fri sat sun".split()},
-                    },
-                },
-            },
-        },
-        "actions": {
-            "type": "array",
-            "minItems": 1,
-            "items": {
-                "type": "object",
-                "required": ["action", "target"],
-                "additionalProperties": False,
-                "properties": {
-                    "action": {"enum": sorted(set(SERVICES.values()))},
-                    "target": {"type": "object", "required": ["entity_id"], "properties": {"entity_id": _ENTITY}},
-                    "data": {"type": "object"},
-                },
-            },
-        },
-    },
-}
 
 
 def check(text: str) -> None:
@@ -90,9 +16,10 @@ def check(text: str) -> None:
         ValueError: it is none; says where.
     """
     try:
-        jsonschema_rs.validate(SCHEMA, yaml.safe_load(text))
-    except (jsonschema_rs.ValidationError, yaml.YAMLError) as error:
+        described = yaml.safe_load(text)
+    except yaml.YAMLError as error:
         raise ValueError(f"this is no automation: {str(error).splitlines()[0]}") from None
+    check_forms(described)
 
 
 def write(entity_id: str, state: str, time: str, weekdays: list[str], alias: str | None) -> Automation:
@@ -115,6 +42,14 @@ def write(entity_id: str, state: str, time: str, weekdays: list[str], alias: str
         "actions": [action],
         "mode": "single",
     }
-    text = yaml.safe_dump(described, sort_keys=False, allow_unicode=True)
-    check(text)
-    return {"alias": name, "yaml": text}
+    return write_checked(described)
+
+
+def write_checked(described: Mapping[str, Any]) -> Automation:
+    """The YAML of what is an automation.
+
+    Raises:
+        ValueError: it is none; says where.
+    """
+    check_forms(described)
+    return {"alias": described["alias"], "yaml": yaml.safe_dump(dict(described), sort_keys=False, allow_unicode=True)}

@@ -85,7 +85,7 @@ def test_the_address_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setenv("HOMEIQ_DATABASE_URL", url)
     records = chosen_records(None)
     with closing(records.database):
-        assert len(Data(records).get_devices()) == 60
+        assert len(Data(records).get_devices()) == 63
 
     monkeypatch.setenv("HOMEIQ_DATABASE_URL", "postgresql://mill:sesame@127.0.0.1:1/none")
     with pytest.raises(ValueError, match=r"HOMEIQ_DATABASE_URL: .*did not answer") as raised:

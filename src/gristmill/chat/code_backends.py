@@ -241,7 +241,7 @@ class HttpBackend:
             found: Mapping[str, Any] = await self._client.get("/stats", execution=execution)
         except (NotFound, Refused):
             return None
-        return int(found["savings"]["ways"]["direct"]["resent"])
+        return int(found["tokens"]["savings"]["ways"]["direct"]["resent"])
 
     async def upload(self, session: str, path: str, content: bytes, *, identity: Identity) -> None:  # noqa: ARG002
         """Puts a file into the workspace of the session."""
