@@ -1,8 +1,9 @@
-"""``python -m examples.omniops.analytics``: figures that the database adds up, and reports that are computed once."""
+"""``python -m examples.omniops.analytics``: figures of sales and support, added up by the database."""
 
 from pathlib import Path
 from typing import Literal
 
+from examples.omniops.conversations import Conversations
 from examples.omniops.rows import Best, Period, Report, Share
 from examples.omniops.stored import chosen_records
 from examples.records import Records
@@ -88,4 +89,5 @@ if __name__ == "__main__":
     parser = arguments("Omniops: analytics", port=PORT)
     parser.add_argument("--db", type=Path, help="another database of the same form")
     chosen = parser.parse_args()
-    serve(server_of("omniops-analytics", Analytics(chosen_records(chosen.db))), chosen.http)
+    records = chosen_records(chosen.db)
+    serve(server_of("omniops-analytics", Analytics(records), Conversations(records)), chosen.http)

@@ -84,14 +84,24 @@ class Shipment(TypedDict):
     delivered: str | None
 
 
+class ProductChange(TypedDict):
+    """One difference: the fields before and after, each empty where the product was or is not there."""
+
+    sku: str
+    kind: str
+    before: dict[str, str | float]
+    after: dict[str, str | float]
+
+
 class SyncSummary(TypedDict):
-    """What a sync found, and whether it was written."""
+    """What a sync found, up to ten of the changes, and whether it was written."""
 
     checked: int
     added: int
     changed: int
     removed: int
     unchanged: int
+    changes: list[ProductChange]
     applied: bool
 
 
@@ -129,6 +139,70 @@ class Report(TypedDict):
     refunds: float
     customers: int
     best: list[Best]
+    is_cached: bool
+
+
+class ConversationRow(TypedDict):
+    """A conversation with a customer, without what was written."""
+
+    id: int
+    customer_id: int
+    order_id: int
+    channel: str
+    topic: str
+    agent: str
+    started: str
+    first_reply_minutes: int
+    minutes: int
+    messages: int
+    status: str
+    rating: int | None
+
+
+class MessageRow(TypedDict):
+    """What was written in a conversation; ``author`` is customer, assistant, or the name of an agent."""
+
+    at: str
+    author: str
+    text: str
+
+
+class ConversationAnalysis(TypedDict):
+    """How a conversation went. ``mood`` is from -1 to 1, by words: that of the customer at first, at last, and on the whole."""
+
+    conversation: ConversationRow
+    mood: float
+    first_mood: float
+    last_mood: float
+    questions: int
+    longest_wait_minutes: int
+    orders: list[int]
+    asks_for_manager: bool
+    asks_for_refund: bool
+
+
+class SupportMetrics(TypedDict):
+    """Figures of the conversations of one topic, channel, agent or time."""
+
+    name: str
+    conversations: int
+    resolved_percent: float
+    escalated_percent: float
+    first_reply_minutes: float
+    minutes: float
+    messages: float
+    rated: int
+    rating: float | None
+
+
+class ConversationReport(TypedDict):
+    """Support in a month; ``is_cached`` when it had been computed before."""
+
+    month: str
+    total: SupportMetrics
+    by_topic: list[SupportMetrics]
+    by_agent: list[SupportMetrics]
+    orders_percent: float
     is_cached: bool
 
 

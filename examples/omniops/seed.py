@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from examples.omniops.meaning import to_vectors
+from examples.omniops.talk import talk
 from examples.records import insert
 
 TODAY = date(2026, 6, 30)
 PRODUCTS, CUSTOMERS, ORDERS = 5_000, 1_200, 12_000
 LAST_SYNC = "2026-06-01"
-FILE = "omniops-3.sqlite"
+FILE = "omniops-4.sqlite"
 """The number changes with whatever is generated, so that nobody keeps an old one."""
 
 SCHEMA = (Path(__file__).parent / "schema.sql").read_text()
@@ -51,6 +52,7 @@ def build(connection: sqlite3.Connection) -> None:
     insert(connection, "inventory", _stock(rng, products))
     insert(connection, "customers", [_customer(rng, number) for number in range(1, CUSTOMERS + 1)])
     _sell(connection, rng, products)
+    talk(connection)
     connection.commit()
 
 

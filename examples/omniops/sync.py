@@ -1,15 +1,18 @@
 """The supplier's feed and our catalogue: what is new, changed and gone."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
+from typing import Any
 
 from examples.omniops.meaning import to_vectors
-from examples.omniops.rows import FeedRow, Product, SyncSummary
+from examples.omniops.rows import FeedRow, Product, ProductChange, SyncSummary
 from examples.omniops.shops.shop import Shop
 from examples.records import Records
 from examples.serving import reads, writes
 
 PAGE = 250
+SAMPLE, SAMPLE_CHARACTERS = 10, 200
+"""How many changes an answer shows, and how much of each field."""
 _PUT = """INSERT INTO products VALUES (:sku, :name, :description, :category, :brand, :price, :updated_at)
           ON CONFLICT (sku) DO UPDATE SET name = :name, description = :description, category = :category, brand = :brand,
           price = :price, updated_at = :updated_at"""
@@ -42,11 +45,16 @@ class Sync:
 
     @writes
     def sync_products(self, last_sync: str, apply: bool = False) -> SyncSummary:
-        """Compare our catalogue with the supplier's changes since the last sync; with apply, write the difference to ours."""
+        """Compare our catalogue with the supplier's changes since the last sync; with apply, write the difference to ours. The
+        answer has counts and up to ten of the changes.
+        """
         counts = {"added": 0, "changed": 0, "removed": 0, "unchanged": 0}
+        changes: list[ProductChange] = []
         for row, known in self._pairs(last_sync):
             kind = _difference(row, known)
             counts[kind] += 1
+            if kind != "unchanged" and len(changes) < SAMPLE:
+                changes.append(_describe_change(kind, row, known))
             if apply and kind != "unchanged":
                 self._write(row)
         return {
@@ -55,6 +63,7 @@ class Sync:
             "changed": counts["changed"],
             "removed": counts["removed"],
             "unchanged": counts["unchanged"],
+            "changes": changes,
             "applied": apply,
         }
 
@@ -81,3 +90,19 @@ def _difference(row: FeedRow, known: Product | None) -> str:
     if known is None:
         return "added"
     return "changed" if any(row[field] != known[field] for field in _FIELDS) else "unchanged"
+
+
+def _describe_change(kind: str, row: FeedRow, known: Product | None) -> ProductChange:
+    """The fields that differ; of a product that is new or gone, its name and price."""
+    fields = [field for field in _FIELDS if known and row[field] != known[field]] if kind == "changed" else ["name", "price"]
+    return {
+        "sku": row["sku"],
+        "kind": kind,
+        "before": _shorten(known, fields) if known else {},
+        "after": {} if kind == "removed" else _shorten(row, fields),
+    }
+
+
+def _shorten(product: Product, fields: Sequence[str]) -> dict[str, str | float]:
+    values: Mapping[str, Any] = product
+    return {field: values[field][:SAMPLE_CHARACTERS] if isinstance(values[field], str) else values[field] for field in fields}

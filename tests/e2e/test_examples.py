@@ -13,6 +13,7 @@ from examples.homeiq.devices import Devices
 from examples.homeiq.stored import open_records as open_house
 from examples.omniops.analytics import Analytics
 from examples.omniops.commerce import Commerce
+from examples.omniops.conversations import Conversations
 from examples.omniops.search import Search
 from examples.omniops.shops.local import LocalShop
 from examples.omniops.stored import open_copy_of
@@ -67,7 +68,7 @@ def servers() -> dict[str, MCPServer]:
         "home_devices": server_of("devices", Devices(house)),
         "shop_search": server_of("search", Search(shop)),
         "shop_commerce": server_of("commerce", Commerce(LocalShop(shop)), Sync(shop, LocalShop(shop))),
-        "shop_analytics": server_of("analytics", Analytics(shop)),
+        "shop_analytics": server_of("analytics", Analytics(shop), Conversations(shop)),
     }
 
 

@@ -1,5 +1,7 @@
 """A sync finds exactly what differs, and what is written stays in the process."""
 
+from typing import Any
+
 import pytest
 
 from examples.omniops.commerce import Commerce
@@ -38,7 +40,36 @@ def test_a_sync_counts_each_difference_and_a_second_one_finds_none(shop: Records
     assert dry["added"] == 150
     assert min(dry["changed"], dry["removed"], dry["unchanged"]) > 100
     assert wet == {**dry, "applied": True}
-    assert again == {"checked": 1_350, "added": 0, "changed": 0, "removed": 0, "unchanged": 1_350, "applied": False}
+    assert again == {
+        "checked": 1_350, "added": 0, "changed": 0, "removed": 0, "unchanged": 1_350, "changes": [], "applied": False,
+    }  # fmt: skip
+
+
+def test_a_sync_shows_ten_of_its_changes_with_what_was_and_what_is(shop: Records) -> None:
+    changes = Sync(shop, LocalShop(shop)).sync_products(LAST_SYNC)["changes"]
+
+    assert len(changes) == len({change["sku"] for change in changes}) == 10
+    for change in changes:
+        now = shop.one(dict[str, Any], "SELECT * FROM feed WHERE sku = :sku", sku=change["sku"])
+        was = shop.rows(dict[str, Any], "SELECT * FROM products WHERE sku = :sku", sku=change["sku"])
+        assert change["before"] == {field: was[0][field] for field in change["before"]}
+        assert change["after"] == {field: now[field] for field in change["after"]}
+        match change["kind"]:
+            case "changed":
+                assert change["before"].keys() == change["after"].keys()
+                assert all(change["before"][field] != change["after"][field] for field in change["after"])
+            case "added":
+                assert (change["before"], bool(change["after"]), was) == ({}, True, [])
+            case _:
+                assert (change["kind"], change["after"], now["is_gone"]) == ("removed", {}, 1)
+
+
+def test_a_long_text_of_the_supplier_is_shown_in_part(shop: Records) -> None:
+    sku = shop.one(dict[str, Any], "SELECT sku FROM feed WHERE updated_at > :since ORDER BY id LIMIT 1", since=LAST_SYNC)["sku"]
+    shop.change("UPDATE feed SET description = :text, is_gone = 0 WHERE sku = :sku", sku=sku, text="x" * 100_000)
+    (change, *_) = Sync(shop, LocalShop(shop)).sync_products(LAST_SYNC)["changes"]
+
+    assert change["after"]["description"] == "x" * 200
 
 
 def test_what_a_sync_wrote_is_found_and_what_it_removed_is_not(shop: Records) -> None:

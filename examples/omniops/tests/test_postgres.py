@@ -9,12 +9,14 @@ from mcp.server.mcpserver.exceptions import ToolError
 
 from examples.omniops.analytics import Analytics
 from examples.omniops.commerce import Commerce
+from examples.omniops.conversations import Conversations
 from examples.omniops.search import Search
 from examples.omniops.seed import LAST_SYNC
 from examples.omniops.shops.local import LocalShop
 from examples.omniops.stored import URL, chosen_records, open_copy_of, open_postgres
 from examples.omniops.sync import Sync
 from examples.omniops.tests.test_analytics import FIGURES
+from examples.omniops.tests.test_conversations import SUPPORT
 from examples.omniops.tests.test_shops import ASKED, MISSING
 from examples.records import Records
 
@@ -44,6 +46,7 @@ def test_every_reading_tool_answers_as_over_sqlite(postgres: Records, sqlite: Re
             *(ask(commerce) for ask in ASKED.values()),
             *(ask(analytics) for ask in FIGURES.values()),
             analytics.monthly_report("2026-03"),
+            *(ask(Conversations(records)) for ask in SUPPORT.values()),
             sync.list_feed(LAST_SYNC, 700, 40),
             sync.sync_products(LAST_SYNC),
             search.search_products("something to keep coffee hot", max_price=100),
