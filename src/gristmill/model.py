@@ -90,6 +90,8 @@ class Execution(Struct, frozen=True, kw_only=True):
     """The conversation that it belongs to in the token accounts; without one, its session, or the execution alone."""
     language: Language | None = None
     """The language of the code; without one it is recognised: Python, or TypeScript where the code is no Python."""
+    parent: str | None = None
+    """The execution from which it was asked for: in the audit it stands under that one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

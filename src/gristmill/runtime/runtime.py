@@ -186,6 +186,7 @@ class Runtime:
         promised: bool = False,
         conversation: str | None = None,
         language: Language | None = None,
+        parent: str | None = None,
     ) -> Outcome:
         """Executes ``code`` and returns an outcome, whether the code succeeds or fails.
 
@@ -196,7 +197,8 @@ class Runtime:
         receives output and calls as they happen. ``ask`` answers the questions of servers about this execution's calls; the
         runtime must have been opened with one, too. The outcome of a ``promised`` execution is stored: see ``accept_execution``
         and ``outcome``. ``conversation`` names the loop of a model that the token accounts add up; without it a session is one.
-        ``language`` is recognised from the code if it is not given.
+        ``language`` is recognised from the code if it is not given. In the audit the execution stands under ``parent``, an
+        execution of the same tenant whose program asked for this one.
 
         Raises:
             SandboxError: the sandbox, not the code, failed.
@@ -224,6 +226,7 @@ class Runtime:
             promised=promised,
             conversation=conversation,
             language=choose_language(language),
+            parent=parent,
         )
         with self._rooms.callers.attach_caller(execution.id, emit, ask):
             return await self._execute(execution, emit, approve)

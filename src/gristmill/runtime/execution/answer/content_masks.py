@@ -13,7 +13,7 @@ from gristmill.config.sections.mask_section import MaskConfig
 from gristmill.errors import Refused
 from gristmill.guard.mask.mask_bytes import mask_kept_bytes
 from gristmill.guard.mask.redactor import Redactor
-from gristmill.model import Identity, Tool
+from gristmill.model import Identity, Json, Tool
 from gristmill.runtime.execution.session_redactors import SessionRedactors, name_session_scope
 from gristmill.session.session_register import SessionRecord
 
@@ -42,6 +42,18 @@ class ContentMasks(Struct, frozen=True, kw_only=True):
             return body
         redactor = await self.redactors.get_redactor(name_session_scope(session.key), is_new=False)
         return mask_content(body, mime, redactor, withholds=self.withholds)
+
+    async def mask_message(self, session: SessionRecord, text: str) -> str:
+        """Returns a text for a model, which can use its placeholders in code of the session."""
+        if not self.is_on:
+            return text
+        return (await self.redactors.get_redactor(name_session_scope(session.key), is_new=False)).mask_text(text)
+
+    async def unmask_answer(self, session: SessionRecord, value: Json) -> Json:
+        """Returns what a model answered for a program, with real values for the placeholders of the session."""
+        if not self.is_on:
+            return value
+        return (await self.redactors.get_redactor(name_session_scope(session.key), is_new=False)).unmask(value)
 
     async def mask_download(self, session: SessionRecord, body: bytes, mime: str) -> bytes:
         """Returns the content of a file for a person; masks in a thread, and stores no placeholders.

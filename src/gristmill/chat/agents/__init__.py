@@ -1,0 +1,1 @@
+"""Agents that programs ask: other models behind one tool, each with a budget."""
