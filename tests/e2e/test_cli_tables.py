@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -110,3 +111,19 @@ def test_ids_are_whole_in_a_pipe_and_the_caller_is_there(config: Path, monkeypat
 def test_servers_have_a_total(config: Path) -> None:
     done = CliRunner().invoke(app, ["tools", "-c", str(config)])
     assert re.search(r"^2 servers, 1 ready: 3 tools, \d+ tokens of definitions$", done.stderr, re.MULTILINE)
+
+
+def test_the_log_of_a_server_is_shown_and_listed(tmp_path: Path) -> None:
+    (tmp_path / "noisy.py").write_text("import sys\nsys.stderr.write('one\\nno key \\x1b[31ms3cr3t-value\\n')\n")
+    file = tmp_path / "gristmill.toml"
+    file.write_text(
+        f"[store]\npath = {json.dumps(str(tmp_path / 'state'))}\n[servers.noisy]\ncommand = {json.dumps(sys.executable)}\n"
+        f"args = [{json.dumps(str(tmp_path / 'noisy.py'))}]\nenv = {{ KEY = '${{env:NOISY_KEY}}' }}\n"
+    )
+    runner = CliRunner(env={"NOISY_KEY": "s3cr3t-value"})
+    assert "noisy" in runner.invoke(app, ["tools", "-c", str(file)]).stdout
+    shown = runner.invoke(app, ["logs", "noisy", "-n", "2", "-c", str(file)]).stdout
+    assert [line[20:] for line in shown.splitlines()] == ["one", "no key \\x1b[31m***"]
+    assert runner.invoke(app, ["logs", "-c", str(file)]).stdout.splitlines()[1].split()[0] == "noisy"
+    wrong = runner.invoke(app, ["logs", "nosy", "-c", str(file)])
+    assert "there is no server 'nosy', and no log of one" in str(wrong.exception)
