@@ -157,7 +157,7 @@ def test_doctor_finds_all_promises_held(home: dict[str, str]) -> None:
     found = json.loads(done.stdout)
     assert (done.returncode, found["ok"], found["isolation"]) == (0, True, "namespaces")
     assert all(check["held"] for check in found["checks"])
-    assert "all promises held" in gristmill("doctor", env=home).stdout
+    assert "the sandbox keeps every promise" in gristmill("doctor", env=home).stdout
 
 
 def test_doctor_prints_the_plan(home: dict[str, str]) -> None:

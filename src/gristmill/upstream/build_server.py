@@ -25,6 +25,7 @@ from gristmill.upstream.secret_references import SecretReferences, find_proxy_pa
 from gristmill.upstream.server_terms import OutsideHooks, ServerTerms
 from gristmill.upstream.stdio.confined_program import confine_program
 from gristmill.upstream.stdio.process_warden import ProcessWarden
+from gristmill.upstream.stdio.server_log import ServerLog
 from gristmill.upstream.stdio.server_output import ServerOutput
 from gristmill.upstream.stdio.stdio_transport import ServerProgram, make_minimal_environment, open_stdio_transport
 from gristmill.upstream.surroundings import Confine, OpenTokenStore, Surroundings
@@ -45,7 +46,7 @@ def build_server(name: str, config: ServerConfig, world: Surroundings, warden: P
         from gristmill.upstream.openapi.openapi_server import OpenApiServer  # slow to import (0.1 s), and rarely needed
 
         return OpenApiServer(name, config, secrets, known, keep)
-    output = ServerOutput()
+    output = ServerOutput(ServerLog(world.find_log(name), world.log_bytes, secrets.mask) if world.find_log else None)
     outside = OutsideHooks(
         dice=world.dice,
         emit=world.emit,
@@ -93,6 +94,7 @@ def _make_stdio_dial(name: str, config: ServerConfig, secrets: SecretReferences,
     @asynccontextmanager
     async def dial() -> AsyncGenerator[Any]:
         child.output.clear()
+        await child.output.note_start()
         program = await anyio.to_thread.run_sync(_resolve_program, config, secrets, child.env_pass)
         async with (
             confine_program(name, config, program, secrets, child.confine) as program,

@@ -63,6 +63,10 @@ class Surroundings:
     """Folder for remembered tools; with None, tools are not remembered."""
     env_pass: tuple[str, ...] = ()
     """Patterns of the variables of ``environ`` that every program gets."""
+    find_log: Callable[[str], Path] | None = None
+    """Returns the file for what a server's program writes to standard error; with None it is not kept."""
+    log_bytes: int = 0
+    """How much of it is kept."""
     keyring: Keyring = report_no_keyring
     open_token_store: OpenTokenStore | None = None
     """Opens the store for the tokens of a server's login."""

@@ -3,7 +3,7 @@
 import re
 from typing import Annotated
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, Field
 
 from gristmill.config.sections.base import Section
 
@@ -32,3 +32,5 @@ class ProgramsConfig(Section):
 
     env_pass: tuple[VariablePattern, ...] = PASSED_VARIABLES
     """Variables of Gristmill's environment that every program gets, beside PATH, HOME and LANG; `*` stands for any letters."""
+    log_kb: int = Field(default=512, ge=0, le=1_048_576)
+    """Kilobytes kept of what each program writes to standard error, for `gristmill logs`; 0 keeps nothing on the disk."""

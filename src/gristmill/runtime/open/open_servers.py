@@ -16,6 +16,7 @@ from gristmill.runtime.calls.save_media import SaveMedia
 from gristmill.runtime.calls.tool_layers import ToolLayers
 from gristmill.runtime.open.confine_servers import build_confine
 from gristmill.runtime.open.open_secrets import load_keyring, read_secret
+from gristmill.runtime.open.server_logs import find_log_file
 from gristmill.runtime.open.state_folders import make_state_folder
 from gristmill.runtime.tools.discovery import Discovery
 from gristmill.runtime.tools.pinning import DefinitionPinning, HoldBackChanged, find_no_origin
@@ -55,6 +56,8 @@ async def open_servers(
     world = Surroundings(
         environ=dict(os.environ),
         env_pass=config.programs.env_pass,
+        find_log=partial(find_log_file, config.state_dir) if config.programs.log_kb else None,
+        log_bytes=config.programs.log_kb << 10,
         cache=make_state_folder(config.state_dir / "upstreams"),
         keyring=partial(read_secret, config.state_dir),
         open_token_store=partial(open_token_store, config.state_dir),

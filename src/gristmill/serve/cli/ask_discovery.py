@@ -10,8 +10,10 @@ from gristmill.config.tree import Config, load_config
 from gristmill.runtime.open.open_servers import open_discovery
 from gristmill.runtime.tools.discovery import Discovery
 from gristmill.serve.cli.terminal.safe_output import stderr
+from gristmill.serve.cli.terminal.show_waiting import show_waiting
 
 T = TypeVar("T")
+MOST_NAMED = 5
 
 
 def ask_discovery(config: Path | None, question: Callable[[Discovery], Awaitable[T]], *, wait: float, again: bool = False) -> T:
@@ -42,5 +44,11 @@ async def ask_discovery_in_loop(
 ) -> T:
     """Does the same as `ask_about` inside a running event loop."""
     async with open_discovery(settings) as discovery:
-        await discovery.wait_until_listed(wait, again=again)
+        await show_waiting(discovery.wait_until_listed(wait, again=again), lambda: _name_servers(settings))
         return await question(discovery)
+
+
+def _name_servers(settings: Config) -> str:
+    names = [name for name, server in settings.servers.items() if server.enabled]
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return f"waiting for {', '.join(names[:MOST_NAMED])}{more}"

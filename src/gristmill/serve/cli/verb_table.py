@@ -64,6 +64,10 @@ VERBS = (
         "Show the full signature, types and documentation of one or more tools.",
     ),
     Verb(
+        "logs", TOOLS, "operate.logs_verb", "logs",
+        "Show what the program of a server wrote to standard error, in every gateway that ran it.",
+    ),
+    Verb(
         "login", TOOLS, "setup.login", "login",
         "Log in to a server with OAuth: prints an address to visit, and waits until you have logged in there.",
     ),

@@ -1,4 +1,4 @@
-"""Writes the log as one JSON object per line: time, event, request and execution. No header, body, query or token is logged."""
+"""Writes the log: one JSON object per line, or lines for a person at a terminal. No header, body, query or token is logged."""
 
 import json
 import logging
@@ -7,9 +7,10 @@ import sys
 import uuid
 from contextvars import ContextVar
 from datetime import UTC, datetime
-from typing import Any, TextIO
+from typing import Any, TextIO, cast
 
 from gristmill.events import ConfigChanged, Event, ServerChanged, drop_server_output
+from gristmill.harmless_text import neutralize_text
 from gristmill.runs.active_run import ActiveRun
 from gristmill.serve.foreign_loggers import LOGGERS
 
@@ -33,6 +34,10 @@ class JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Returns the line for ``record``."""
+        return json.dumps(self.collect_fields(record), default=str)
+
+    def collect_fields(self, record: logging.LogRecord) -> dict[str, Any]:
+        """Returns what is logged of ``record``, without secrets."""
         when = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         event = _SECRET.sub(HIDDEN, record.getMessage())
         line: dict[str, Any] = {"time": when, "level": record.levelname.lower(), "event": event}
@@ -45,13 +50,37 @@ class JsonLines(logging.Formatter):
             # The frames, not the text: the text of a library's error may contain secrets that it was given.
             line["error"] = record.exc_info[0].__name__
             line["at"] = _list_frames(record.exc_info[2])
-        return json.dumps({name: value for name, value in line.items() if value is not None}, default=str)
+        return {name: value for name, value in line.items() if value is not None}
+
+
+class HumanLines(JsonLines):
+    """Formats a record for a person at a terminal: time, level if it matters, event, and the fields after it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Returns the line for ``record``; no text in it can steer the terminal."""
+        fields = self.collect_fields(record)
+        for name in ("time", "level", "request", "logger"):
+            fields.pop(name, None)
+        when = datetime.fromtimestamp(record.created).astimezone().strftime("%H:%M:%S")
+        level = f"{record.levelname} " if record.levelno >= logging.WARNING else ""
+        said = " ".join([str(fields.pop("event")), *(f"{name}={_format_field(value)}" for name, value in fields.items())])
+        return f"{when} {level}{' '.join(neutralize_text(said).split())}"
+
+
+def _format_field(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return ",".join(map(str, cast("list[Any]", value)))
+    text = str(value)
+    return json.dumps(text, ensure_ascii=False) if " " in text or not text else text
 
 
 def set_up_logs(level: str, stream: TextIO | None = None) -> None:
-    """Sets up logging to ``stream`` (default stderr): our records from ``level`` on, those of libraries from warnings on."""
+    """Sets up logging to ``stream`` (default stderr): our records from ``level`` on, those of libraries from warnings on.
+
+    On a terminal lines are for people; in a pipe or a file they are JSON.
+    """
     handler = logging.StreamHandler(stream or sys.stderr)
-    handler.setFormatter(JsonLines())
+    handler.setFormatter(HumanLines() if handler.stream.isatty() else JsonLines())
     chosen = logging.getLevelNamesMapping()[level.upper()]
     root = logging.getLogger()
     root.handlers = [handler]

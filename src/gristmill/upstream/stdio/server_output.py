@@ -1,6 +1,9 @@
 """Keeps the end of what a server's program prints, which usually explains why the server ended."""
 
+import anyio.to_thread
+
 from gristmill.upstream.stdio.failure_causes import LONGEST_LINE, clean_lines, find_cause
+from gristmill.upstream.stdio.server_log import ServerLog
 
 MOST_LINES = 20
 _STDERR_BYTES = 16_384
@@ -10,7 +13,9 @@ _STRAY_LINES = 3
 class ServerOutput:
     """The last lines of standard error, and of standard output those that are no messages."""
 
-    def __init__(self) -> None:
+    def __init__(self, log: ServerLog | None = None) -> None:
+        """Also passes everything on to ``log``, if there is one."""
+        self._log = log
         self._stderr = b""
         self._stray: list[str] = []
 
@@ -19,9 +24,19 @@ class ServerOutput:
         self._stderr = b""
         self._stray.clear()
 
+    async def note_start(self) -> None:
+        """Notes in the log that the program is started."""
+        if self._log is not None:
+            await anyio.to_thread.run_sync(self._log.note, "started")
+
     def add(self, chunk: bytes) -> None:
         """Adds a chunk of standard error and drops older ones."""
         self._stderr = (self._stderr + chunk[-_STDERR_BYTES:])[-_STDERR_BYTES:]
+
+    async def log(self, chunk: bytes) -> None:
+        """Writes a chunk of standard error into the log."""
+        if self._log is not None:
+            await anyio.to_thread.run_sync(self._log.add, chunk)
 
     def add_stray_line(self, line: bytes) -> None:
         """Adds a line of standard output that is not a message. The first ones are kept: they tell which program it is."""

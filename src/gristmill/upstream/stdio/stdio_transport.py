@@ -136,7 +136,9 @@ async def _read_stderr(process: Process, output: ServerOutput) -> None:
     assert process.stderr
     with suppress(*_STREAM_ENDED):
         while True:
-            output.add(await process.stderr.receive())
+            chunk = await process.stderr.receive()
+            output.add(chunk)
+            await output.log(chunk)
 
 
 async def _close_after_exit(process: Process, inbound: Inbound, ended: anyio.Event) -> None:

@@ -43,6 +43,23 @@ def test_a_line_has_time_level_event_and_its_fields() -> None:
     assert line == {"level": "info", "event": "execution", "execution": "abc", "status": "ok"}
 
 
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_on_a_terminal_lines_are_for_people_and_steer_nothing() -> None:
+    stream = Terminal()
+    set_up_logs("info", stream)
+    log_event("configuration changed", added=("crm", "erp"), policy=None)
+    log_event("server failed", level=logging.WARNING, server="crm", reason="not \x1b[31mready\nERROR forged")
+    logging.getLogger("uvicorn").warning("Bearer abcdefghijklmnop was sent")
+    first, second, third = stream.getvalue().splitlines()
+    assert first[8:] == " configuration changed added=crm,erp"
+    assert second[8:] == ' WARNING server failed server=crm reason="not \\u001b[31mready\\nERROR forged"'
+    assert third[8:] == f" WARNING {HIDDEN} was sent"
+
+
 def test_lines_of_a_request_and_of_what_it_set_going_have_its_id() -> None:
     stream = set_up()
 

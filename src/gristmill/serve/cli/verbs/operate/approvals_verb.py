@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from gristmill.errors import Refused
 from gristmill.runtime.open.open_approvals import Approval, open_approvals
+from gristmill.serve.cli.terminal.print_tables import Column, print_table
 from gristmill.serve.cli.terminal.safe_output import neutralize_text, print_json, stderr, stdout
 from gristmill.serve.cli.terminal.show_plan import explain_cut, parse_numbers, print_plan
 from gristmill.serve.cli.use_opened import use_opened
@@ -108,23 +108,20 @@ def _print_approvals(*, every: bool, json: bool, config: Path | None) -> None:
     if json:
         print_json([_approval_to_json(one) for one in found])
     elif found:
-        stdout().print(_make_table(found))
+        print_table(_COLUMNS, [_make_row(one) for one in found])
 
 
-def _make_table(found: tuple[Approval, ...]) -> Any:
-    table = Table("id", "standing", "expires (UTC)", "session", "caller", "execution", "calls", box=None, pad_edge=False)
-    for one in found:
-        tools = ", ".join(dict.fromkeys(call.tool for call in one.plan.calls))
-        texts = (
-            one.standing,
-            _format_time(one.expires),
-            one.session or "",
-            one.owner.caller,
-            one.execution,
-            f"{len(one.plan.calls)}: {tools}",
-        )
-        table.add_row(one.id, *(neutralize_text(text) for text in texts))
-    return table
+_COLUMNS = (
+    Column(title="id", kind="id"), Column(title="standing", kind="fixed"), Column(title="expires (UTC)", kind="fixed", leave=1),
+    Column(title="session", kind="id", leave=2), Column(title="caller", leave=3), Column(title="execution", kind="id", leave=4),
+    Column(title="calls"),
+)  # fmt: skip
+
+
+def _make_row(one: Approval) -> tuple[str, ...]:
+    tools = ", ".join(dict.fromkeys(call.tool for call in one.plan.calls))
+    calls = f"{len(one.plan.calls)}: {tools}"
+    return one.id, one.standing, _format_time(one.expires), one.session or "", one.owner.caller, one.execution, calls
 
 
 def _format_headline(one: Approval) -> str:

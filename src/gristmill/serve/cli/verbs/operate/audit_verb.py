@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal
 
 import typer
 from msgspec import to_builtins
-from rich.table import Table
 
 from gristmill.runtime.open.open_records import Audit, AuditFilter, open_records
+from gristmill.serve.cli.terminal.print_tables import Column, find_width, print_table
 from gristmill.serve.cli.terminal.safe_output import neutralize_text, print_json, stdout, style_parts
 from gristmill.serve.cli.use_opened import use_opened
 from gristmill.serve.cli.verb_options import ConfigFile, Json
@@ -52,7 +52,7 @@ def list_(
     if json:
         print_json([entry.fields() for entry in found])
     elif found:
-        stdout().print(_make_table(found))
+        _print_entries(found)
 
 
 @app.command()
@@ -72,7 +72,7 @@ def show(
     _print_fields(tree.entry.fields())
     if tree.children:
         stdout().print()
-        stdout().print(_make_table([child.entry for child in tree.children]))
+        _print_entries([child.entry for child in tree.children])
 
 
 @app.command()
@@ -116,16 +116,27 @@ def export(
     use_opened(open_records, config, write)
 
 
-def _make_table(entries: Any) -> Any:
-    table = Table("seq", "time (UTC)", "kind", "id", "session", "tool", "decision", "status", "ms", box=None, pad_edge=False)
+NARROW = 100
+"""On a terminal with fewer columns times have no year."""
+_COLUMNS = (
+    Column(title="seq", kind="number"), Column(title="time (UTC)", kind="fixed"), Column(title="kind", kind="fixed"),
+    Column(title="id", kind="id"), Column(title="caller"), Column(title="session", kind="id", leave=2),
+    Column(title="tool"), Column(title="decision", leave=3), Column(title="status"),
+    Column(title="ms", kind="number", leave=4),
+)  # fmt: skip
+
+
+def _print_entries(entries: Any) -> None:
+    how = "%Y-%m-%d %H:%M:%S" if (find_width() or NARROW) >= NARROW else "%m-%d %H:%M:%S"
+    rows: list[tuple[str, ...]] = []
     for entry in entries:
         one = entry.record
-        when = datetime.fromtimestamp(one.time, UTC).strftime("%Y-%m-%d %H:%M:%S")
+        when = datetime.fromtimestamp(one.time, UTC).strftime(how)
         decision = " ".join(text for text in (one.decision, one.rule) if text)
-        texts = (one.kind, one.id, one.session or "", one.tool or "", decision, one.status or "")
         ms = f"{one.ms:,.1f}" if one.ms is not None else ""
-        table.add_row(str(entry.seq), when, *(neutralize_text(text) for text in texts), ms)
-    return table
+        names = (one.id, one.caller or "", one.session or "", one.tool or "")
+        rows.append((str(entry.seq), when, one.kind, *names, decision, one.status or "", ms))
+    print_table(_COLUMNS, rows)
 
 
 def _print_fields(fields: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ from gristmill.errors import Refused
 from gristmill.model import LOCAL, Identity
 from gristmill.runtime.open.mask_offline import mask_session_file
 from gristmill.runtime.open.session_stores import SessionRecord, SessionStores, open_session_stores, read_whole_file
-from gristmill.serve.cli.terminal.print_tables import format_time, print_table
+from gristmill.serve.cli.terminal.print_tables import Column, format_time, print_table
 from gristmill.serve.cli.terminal.safe_output import neutralize_text, print_json, stderr, stdout
 from gristmill.serve.cli.use_opened import use_opened
 from gristmill.serve.cli.verb_options import ConfigFile, Json, Tenant
@@ -35,7 +35,10 @@ def list_(tenant: Tenant = LOCAL, json: Json = False, config: ConfigFile = None)
     if json:
         print_json(found)
         return
-    columns = ("session", "caller", "last used", "expires", "bytes")
+    columns = (
+        Column(title="session", kind="id"), Column(title="caller", leave=2), Column(title="last used (UTC)", kind="fixed"),
+        Column(title="expires (UTC)", kind="fixed", leave=1), Column(title="bytes", kind="number"),
+    )  # fmt: skip
     print_table(
         columns, [(r["name"], r["caller"], format_time(r["used"]), format_time(r["expires"]), f"{r['bytes']:,}") for r in found]
     )
@@ -80,7 +83,11 @@ def files(
         print_json(to_builtins(listing))
         return
     rows = [(each.path, each.kind, f"{each.size:,}", format_time(each.changed), each.mime) for each in listing.entries]
-    print_table(("path", "kind", "bytes", "changed", "type"), rows)
+    columns = (
+        Column(title="path"), Column(title="kind", kind="fixed", leave=2), Column(title="bytes", kind="number"),
+        Column(title="changed (UTC)", kind="fixed", leave=1), Column(title="type", leave=3),
+    )  # fmt: skip
+    print_table(columns, rows)
     if listing.next:
         stderr().print(f"there are more files: add --after {listing.next!r}")
 

@@ -16,7 +16,7 @@ from gristmill.runtime.open.session_stores import (
     open_session_stores,
 )
 from gristmill.runtime.values.skill_values import diff_skills, export_skill, import_skill
-from gristmill.serve.cli.terminal.print_tables import print_table
+from gristmill.serve.cli.terminal.print_tables import Column, print_table
 from gristmill.serve.cli.terminal.safe_output import neutralize_text, print_json, stdout
 from gristmill.serve.cli.use_opened import use_opened
 from gristmill.serve.cli.verb_options import ConfigFile, Json, Tenant
@@ -56,7 +56,11 @@ def list_(
         )
         for row in found
     ]
-    print_table(("skill", "version", "level", "tested", "requires", "what it does"), shown)
+    columns = (
+        Column(title="skill"), Column(title="version", kind="number", leave=2), Column(title="level", kind="fixed"),
+        Column(title="tested", kind="fixed", leave=3), Column(title="requires", leave=1), Column(title="what it does"),
+    )  # fmt: skip
+    print_table(columns, shown)
 
 
 @app.command()

@@ -7,14 +7,13 @@ from typing import Annotated, Any
 
 import typer
 from msgspec import to_builtins
-from rich.table import Table
 
 from gristmill.config.tree import Config
 from gristmill.model import LOCAL
 from gristmill.runtime.open.open_records import open_config_store
 from gristmill.serve.access_tokens import TokenRecord, TokenRegister
-from gristmill.serve.cli.terminal.print_tables import format_time
-from gristmill.serve.cli.terminal.safe_output import print_json, stderr, stdout
+from gristmill.serve.cli.terminal.print_tables import Column, format_time, print_table
+from gristmill.serve.cli.terminal.safe_output import print_json, stderr
 from gristmill.serve.cli.use_opened import use_opened
 from gristmill.serve.cli.verb_options import ConfigFile, Json
 
@@ -61,11 +60,15 @@ def list_(
     if json:
         print_json([_token_to_json(token) for token in found])
         return
-    table = Table("id", "name", "tenant", "scopes", "created (UTC)", "state", box=None, pad_edge=False)
+    columns = (
+        Column(title="id", kind="id"), "name", "tenant", "scopes", Column(title="created (UTC)", kind="fixed", leave=1),
+        Column(title="state", kind="fixed"),
+    )  # fmt: skip
+    rows: list[tuple[str, ...]] = []
     for token in found:
         state = "good" if token.is_valid(time.time()) else "revoked" if token.revoked else "expired"
-        table.add_row(token.id, token.caller, token.tenant, " ".join(token.scopes), format_time(token.created), state)
-    stdout().print(table)
+        rows.append((token.id, token.caller, token.tenant, " ".join(token.scopes), format_time(token.created), state))
+    print_table(columns, rows)
 
 
 @app.command()

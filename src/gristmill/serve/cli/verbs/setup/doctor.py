@@ -6,12 +6,12 @@ from typing import Annotated, Any
 
 import typer
 from msgspec import to_builtins
-from rich.table import Table
 
 from gristmill.config.tree import Config, load_config
 from gristmill.runtime.open.open_records import open_config_store, trust_clock
 from gristmill.runtime.open.sandboxes.check_sandbox import check_sandbox, describe_jail_plan
 from gristmill.runtime.open.sandboxes.open_sandboxes import plan_configured_jail
+from gristmill.serve.cli.terminal.print_tables import Column, print_table
 from gristmill.serve.cli.terminal.safe_output import neutralize_text, print_json, print_server_output, stderr, stdout, style_parts
 from gristmill.serve.cli.verb_options import ConfigFile
 from gristmill.serve.cli.verbs.setup import doctor_checks
@@ -128,12 +128,14 @@ def _print_sandbox(found: dict[str, Any]) -> None:
         out.print(f"            {name}: {neutralize_text(state)}")
     if found["missing_modules"]:
         out.print(f"preload     not installed: {', '.join(found['missing_modules'])}")
-    table = Table("", "self-check", "seen", box=None, pad_edge=False)
-    for check in found["checks"]:
-        mark = style_parts(("held", "green") if check["held"] else ("BROKEN", "red"))
-        table.add_row(mark, check["promise"], neutralize_text(check["seen"])[:60])
-    out.print(table)
+    print_table(
+        (Column(title="", kind="fixed"), "self-check", "seen"),
+        [
+            (("held", "green") if check["held"] else ("BROKEN", "red"), check["promise"], check["seen"])
+            for check in found["checks"]
+        ],
+    )
     if found["held"]:
-        out.print("all promises held", style="green")
+        out.print("the sandbox keeps every promise", style="green")
     else:
         out.print("at least one promise is broken: do not run code here", style="red")

@@ -29,12 +29,22 @@ _REMEDIES = (
     (r"is not installed or not on PATH", "install it, or set `command` to its full path"),
     (r"working directory .* does not exist", "create the folder, or change `cwd`"),
     (r"gristmill login (\S+)", r"run `gristmill login \1`"),
-    (r"not ready within|did not answer in time", "start its command by hand to see why; if it is slow, raise `connect_seconds`"),
     (r"keyring has no entry (\S+):", r"run `gristmill secrets set \1`"),
     (r"keyring", "unlock the keyring, or use an environment variable instead: ${env:NAME}"),
     (r"HTTP 40[13]|401|403", "its credentials are missing or wrong: set `headers`, or `oauth = {}` and run `gristmill login`"),
+)  # fmt: skip
+_PROGRAM_REMEDIES = (
+    (r"not ready within|did not answer in time", "start its command by hand to see why; if it is slow, raise `connect_seconds`"),
+    (r"on stdout, where only messages of MCP belong", "let the program print to stderr only; an option for stdio may be missing"),
     (r"closed the connection", "start its command by hand to see why it ends before it answers"),
-    (r"cannot be reached", "check its `url`, and that it is running"),
+)  # fmt: skip
+_ADDRESS_REMEDIES = (
+    (r"Name or service not known|cannot be resolved|nodename nor servname", "check the name in its `url`, and the network"),
+    (r"the proxy ", "check HTTPS_PROXY, HTTP_PROXY and NO_PROXY in the environment"),
+    (r"certificate|CERTIFICATE", "if a company's own authority signed it, set SSL_CERT_FILE to its certificate"),
+    (r"HTTP 404", "check the path of its `url`; many servers answer at /mcp, older ones need transport = \"sse\""),
+    (r"not ready within|did not answer in time", "check that it is running; if it is slow, raise `connect_seconds`"),
+    (r"closed the connection|cannot be reached|ConnectError|refused", "check its `url`, and that it is running"),
 )  # fmt: skip
 
 
@@ -113,7 +123,7 @@ async def check_servers(settings: Config, seconds: float) -> list[dict[str, Any]
         {
             **to_builtins(row),
             "ok": _is_ready(row),
-            "fix": None if _is_ready(row) else suggest_fix(row.error, seconds),
+            "fix": None if _is_ready(row) else suggest_fix(row.error, seconds, row.kind),
             "output": list(lines),
         }
         for row, lines in rows
@@ -124,11 +134,13 @@ def _is_ready(row: ServerRow) -> bool:
     return row.state == "ready"
 
 
-def suggest_fix(error: str | None, seconds: float) -> str:
-    """Suggests what to do about a server's last error."""
+def suggest_fix(error: str | None, seconds: float, kind: str = "stdio") -> str:
+    """Suggests what to do about a server's last error; only a program can be started by hand."""
+    is_program = kind == "stdio"
+    look = "start its command by hand to see what it prints" if is_program else "check its address, and that it is running"
     if error is None:
-        return f"it was not ready within {seconds:g} s: wait longer with --wait, or start its command by hand to see why"
-    for pattern, words in _REMEDIES:
+        return f"it was not ready within {seconds:g} s: wait longer with --wait, or {look}"
+    for pattern, words in (*_REMEDIES, *(_PROGRAM_REMEDIES if is_program else _ADDRESS_REMEDIES)):
         if found := re.search(pattern, error):
             return found.expand(words)
-    return "start its command by hand to see what it prints"
+    return "correct `python`, or the module that it names" if kind == "python" else look

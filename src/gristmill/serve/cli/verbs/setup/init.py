@@ -10,7 +10,6 @@ from typing import Annotated, Any
 
 import typer
 from msgspec import Struct, field, to_builtins
-from rich.table import Table
 
 from gristmill.config.sources import DEFAULT_FILE, find_user_file
 from gristmill.config.tree import Config, load_config
@@ -23,6 +22,7 @@ from gristmill.runtime.tools.discovery import Discovery, ServerRow
 from gristmill.runtime.tools.guess_reads import guess_read_only
 from gristmill.serve.cli.ask_discovery import ask_discovery_with
 from gristmill.serve.cli.terminal.pick_from_list import pick_names
+from gristmill.serve.cli.terminal.print_tables import Column, print_table
 from gristmill.serve.cli.terminal.safe_output import neutralize_text, print_json, stderr, stdout, style_parts
 from gristmill.serve.cli.verbs.setup.init_choices import MASK_HELP, MaskChoice, SetupChoices, ask_choices, find_packages
 
@@ -129,8 +129,7 @@ def _look_at_servers(found: ServerSurvey, file: Path, *, project: bool, wait: fl
         return SeenServers(rows=rows, guessed=guessed)
 
     settings = Config(servers=servers, store=_load_existing(file).store)
-    with stderr().status(f"starting {len(servers)} servers"):
-        return ask_discovery_with(settings, look, wait=wait, again=True)
+    return ask_discovery_with(settings, look, wait=wait, again=True)
 
 
 def _resolve_secrets(server: FoundServer, environ: Any) -> Any:
@@ -180,13 +179,20 @@ def _print_survey(found: ServerSurvey, rows: Mapping[str, ServerRow]) -> None:
         stderr().print(style_parts(f"{file.client} ({file.scope}) {file.path}: ", what))
     if not found.files:
         stderr().print("no MCP client configuration was found on this machine", style="yellow")
-    table = Table("", "server", "what", "clients", *(("tools", "tokens", "state") if rows else ()), box=None, pad_edge=False)
+    measured = (Column(title="tools", kind="number"), Column(title="tokens", kind="number"), Column(title="state"))
+    columns = (
+        Column(title="", kind="number"),
+        Column(title="server", kind="fixed"),
+        "what",
+        "clients",
+        *(measured if rows else ()),
+    )
+    lines: list[list[str]] = []
     for number, server in enumerate(found.servers, 1):
         what = server.config.url or " ".join((server.config.command or "", *server.config.args))
         cells = [str(number), server.name, _shorten_text(neutralize_text(what)), ", ".join(server.clients) + _mark_scope(server)]
-        table.add_row(*cells, *(_format_measured(rows.get(server.name)) if rows else []))
-    if found.servers:
-        stdout().print(table)
+        lines.append([*cells, *(_format_measured(rows.get(server.name)) if rows else [])])
+    print_table(columns, lines)
     if rows:
         total, tools = sum(row.tokens for row in rows.values()), sum(row.tools for row in rows.values())
         stdout().print(f"{tools:,} tools cost a model {total:,} tokens of context before the first question")

@@ -10,7 +10,7 @@ import typer
 
 from gristmill.config.atomic_write import resolve_file
 from gristmill.config.sections.servers_section import ServerConfig
-from gristmill.config.sources import DEFAULT_FILE
+from gristmill.config.sources import DEFAULT_FILE, find_user_file
 from gristmill.config.tree import Config, load_config
 from gristmill.errors import ConfigError, NotFound
 from gristmill.mcp_configs import install_entry as work
@@ -100,6 +100,9 @@ def _find_client_file(name: str, *, project: bool) -> tuple[Machine, McpClient, 
 def _load_own_config(config: Path | None) -> tuple[Path | None, Config | None]:
     """Returns the absolute path of our own configuration file and its content; None twice if there is none."""
     file = config or (Path(DEFAULT_FILE) if Path(DEFAULT_FILE).exists() else None)
+    own = find_user_file()
+    if file is None and own is not None and own.is_file():
+        return None, load_config()
     if file is None:
         stderr().print(
             "there is no gristmill.toml here: code will run without tools. Run `gristmill init`, then install again.",
@@ -118,8 +121,7 @@ def _ask_servers(settings: Config, wait: float) -> tuple[dict[str, ServerConfig]
 
     if not settings.servers:
         return {}, {}
-    with stderr().status(f"asking {len(settings.servers)} servers"):
-        rows = ask_discovery_with(settings, look, wait=wait, again=True)
+    rows = ask_discovery_with(settings, look, wait=wait, again=True)
     ready = {row.name for row in rows if row.state == "ready"}
     silent = {row.name: row.error or f"not ready within {wait:g} s" for row in rows if row.name not in ready}
     return {name: server for name, server in settings.servers.items() if name in ready}, silent

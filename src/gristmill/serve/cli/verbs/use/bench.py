@@ -11,12 +11,12 @@ from statistics import median
 from typing import Annotated, Any, cast
 
 import typer
-from rich.table import Table
 
 from gristmill.config.tree import load_config
 from gristmill.errors import SandboxError
 from gristmill.model import Budget
 from gristmill.runtime.runtime import Runtime
+from gristmill.serve.cli.terminal.print_tables import Column, print_table
 from gristmill.serve.cli.terminal.safe_output import print_json, stdout
 
 PROGRAM = "print(1 + 1)"
@@ -109,10 +109,10 @@ def _print_figures(found: dict[str, Any]) -> None:
         "kept": "print(1 + 1) in a kept session",
         "call": "one tool call from the sandbox, and back",
     }
-    table = Table("what", "median", "of bare", box=None, pad_edge=False)
+    lines: list[tuple[str, ...]] = []
     for name, words in rows.items():
         ratio = found["ratio_to_bare"].get(name)
-        table.add_row(words, f"{found['median_ms'][name]:,.3f} ms", f"{ratio:.4f}" if ratio is not None else "1")
-    stdout().print(table)
+        lines.append((words, f"{found['median_ms'][name]:,.3f} ms", f"{ratio:.4f}" if ratio is not None else "1"))
+    print_table(("what", Column(title="median", kind="number"), Column(title="of bare", kind="number")), lines)
     where = f"Python {found['python']}, {found['machine']}, {found['cores']} cores, load {found['load']}"
     stdout().print(f"{where}; {found['rounds']} rounds; isolation {found['isolation']}", style="dim")

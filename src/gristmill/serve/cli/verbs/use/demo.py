@@ -2,13 +2,15 @@
 
 import asyncio
 import statistics
+import tempfile
 import time
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 from rich.syntax import Syntax
 
-from gristmill.config.tree import load_config
+from gristmill.config.tree import Config, SandboxConfig, StoreConfig, load_config
 from gristmill.runtime.runtime import Runtime
 from gristmill.serve.cli.terminal.safe_output import neutralize_text, outcome_to_json, print_json, stdout, summarize_outcome
 from gristmill.serve.cli.verbs.use.demo_apps import show_apps
@@ -48,7 +50,7 @@ def demo(
     Example: `gristmill demo --app homeiq`
     """
     if app is None:
-        asyncio.run(_run_demo(json=json))
+        _run_demo(json=json)
         return
     asyncio.run(show_apps(app, tasks, json=json))
 
@@ -73,14 +75,28 @@ async def _get_customer(customer: int) -> dict[str, Any]:
     return {"id": customer, "name": f"Customer {customer}", "country": "DE FR IT ES".split()[customer % 4]}
 
 
-async def _run_demo(*, json: bool) -> None:
+def _run_demo(*, json: bool) -> None:
+    """Runs the demonstration with a store of its own: the user's statistics, sessions and audit are about their own work."""
+    with tempfile.TemporaryDirectory(prefix="gristmill-demo-") as folder:
+        Path(folder).chmod(0o755)  # code runs as another user if we are root
+        config = Config(store=StoreConfig(path=Path(folder) / "state"), sandbox=_choose_sandbox())
+        asyncio.run(_run_in(config, json=json))
+
+
+def _choose_sandbox() -> SandboxConfig:
+    """Returns the sandbox of the configuration here, so that the demonstration shows what it would do."""
+    return load_config().sandbox.model_copy(update={"packages": (), "venv": None, "preload_packages": ()})
+
+
+async def _run_in(config: Config, *, json: bool) -> None:
     started = time.perf_counter()
     async with Runtime.open(
-        load_config(), tools={"shop.list_orders": _list_orders, "shop.get_customer": _get_customer}
+        config, tools={"shop.list_orders": _list_orders, "shop.get_customer": _get_customer}, serving=True
     ) as runtime:
         first = await runtime.execute("1 + 1")
         ready = time.perf_counter() - started
         outcome = await runtime.execute(PROGRAM)
+        saved = (await runtime.stats(execution=outcome.id)).savings
         fresh = [await _time_run(runtime, None) for _ in range(ROUNDS)]
         kept = [await _time_run(runtime, "demo") for _ in range(ROUNDS)]
         figures = {
@@ -88,6 +104,7 @@ async def _run_demo(*, json: bool) -> None:
             "fresh_ms": round(statistics.median(fresh) * 1000, 2),
             "kept_ms": round(statistics.median(kept) * 1000, 2),
             "isolation": first.isolation,
+            "tokens": {"direct": saved.ways.direct.resent, "code": saved.ways.code.resent},
         }
     if json:
         print_json({"outcome": outcome_to_json(outcome), **figures})
@@ -117,4 +134,11 @@ def _print_demo(outcome: Any, figures: dict[str, Any]) -> None:
     out.print(f"fresh sandbox, print(1 + 1)      {figures['fresh_ms']:8.2f} ms   (median of {ROUNDS})")
     out.print(f"kept session, print(1 + 1)       {figures['kept_ms']:8.2f} ms   (median of {ROUNDS})")
     out.print(f"isolation                        {figures['isolation']}")
+    direct, code = (figures["tokens"][way] for way in ("direct", "code"))
+    out.rule("what it saved")
+    out.print(f"with direct tool calls a model would have read   {direct:12,} tokens")
+    out.print(
+        f"with this program it read and wrote             {code:12,} tokens   ({1 - code / max(direct, 1):.1%} fewer)",
+        style="bold",
+    )
     out.print("\nNext: `gristmill doctor` checks this machine, `gristmill run FILE` runs your own program.", style="dim")

@@ -15,10 +15,10 @@ from typing import Any
 
 from msgspec import to_builtins
 from rich.syntax import Syntax
-from rich.table import Table
 
 import gristmill
 from gristmill.errors import ConfigError
+from gristmill.serve.cli.terminal.print_tables import Column, print_table
 from gristmill.serve.cli.terminal.safe_output import neutralize_text, print_json, stderr, stdout, style_parts
 
 NEXT = (
@@ -135,14 +135,17 @@ def _sum_tokens(rows: list[dict[str, Any]]) -> dict[str, int]:
 
 def _print_totals(rows: list[dict[str, Any]]) -> None:
     out, totals = stdout(), _sum_tokens(rows)
-    table = Table("task", "tool calls", "ms", "direct", "search then call", "Gristmill", title="input tokens (o200k)")
-    for column in table.columns[1:]:
-        column.justify = "right"
-    for row in rows:
-        figures = [f"{row['tokens'][way]['input']:,}" for way in totals]
-        table.add_row(row["id"], str(sum(row["calls"].values())), f"{row['milliseconds']:.0f}", *figures)
-    table.add_row("total", "", "", *(f"{totals[way]:,}" for way in totals), style="bold")
-    out.print(table)
+    out.print("input tokens (o200k)", style="bold")
+    titles = ("tool calls", "ms", "direct", "search then call", "Gristmill")
+    print_table(
+        ("task", *(Column(title=title, kind="number") for title in titles)),
+        [
+            (row["id"], str(sum(row["calls"].values())), f"{row['milliseconds']:.0f}",
+             *(f"{row['tokens'][way]['input']:,}" for way in totals))
+            for row in rows
+        ],
+        total=[(cell, "bold") for cell in ("total", "", "", *(f"{totals[way]:,}" for way in totals))],
+    )  # fmt: skip
     out.print("Next:", style="dim")
     for line in NEXT:
         out.print(f"  {line}", style="dim")

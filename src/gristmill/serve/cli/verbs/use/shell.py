@@ -23,7 +23,7 @@ from gristmill.serve.cli.terminal.shell_input import (
 from gristmill.serve.cli.terminal.shell_session import PlanVerdict, ShellInterrupted, ShellSession, open_shell_session
 from gristmill.serve.cli.terminal.show_plan import ask_at_terminal
 from gristmill.serve.cli.verb_options import ConfigFile
-from gristmill.serve.cli.verbs.use.tools import make_server_table
+from gristmill.serve.cli.verbs.use.tools import print_servers
 from gristmill.serve.problem_codes import STATUS_EXIT_CODES, find_exit_code
 
 HELP = """\
@@ -121,7 +121,9 @@ class _ShellCommands:
             return await runtime.servers()
 
         rows = self._session.ask(list_servers)
-        stdout().print(make_server_table(rows) if rows else "no servers are configured")
+        print_servers(rows)
+        if not rows:
+            stdout().print("no servers are configured")
 
     def _run_code(self, code: str) -> int:
         def show(event: Event) -> None:

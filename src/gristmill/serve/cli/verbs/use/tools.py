@@ -5,12 +5,12 @@ from typing import Annotated, Any
 
 import typer
 from msgspec import to_builtins
-from rich.table import Table
 from typer.core import TyperGroup
 
 from gristmill.runtime.tools.discovery import Discovery, ServerRow
 from gristmill.runtime.values.search_values import take_first_sentence
 from gristmill.serve.cli.ask_discovery import ask_discovery
+from gristmill.serve.cli.terminal.print_tables import Cell, Column, print_table
 from gristmill.serve.cli.terminal.safe_output import neutralize_text, print_json, print_server_output, stderr, stdout, style_parts
 from gristmill.serve.cli.verb_options import WAIT_SECONDS, ConfigFile, WaitOption
 
@@ -100,20 +100,28 @@ def _print_servers(config: Any, wait: float, *, json: bool) -> None:
     if json:
         print_json([to_builtins(row) for row in rows])
         return
-    if rows:
-        stdout().print(make_server_table(rows))
+    print_servers(rows)
 
 
-def make_server_table(rows: Sequence[ServerRow]) -> Any:
-    """Makes a table of the servers and their states."""
-    table = Table("server", "kind", "state", "tools", "tokens", "notes", "last error", box=None, pad_edge=False)
+def print_servers(rows: Sequence[ServerRow]) -> None:
+    """Prints a table of the servers and their states, with a total."""
+    columns = (
+        Column(title="server", kind="fixed"), Column(title="kind", kind="fixed", leave=1), Column(title="state", kind="fixed"),
+        Column(title="tools", kind="number"), Column(title="tokens", kind="number"), "notes", "last error",
+    )  # fmt: skip
+    lines: list[tuple[Cell, ...]] = []
     for row in rows:
         colour = {"ready": "green", "failed": "red"}.get(row.state, "yellow")
         notes = [f"{count} {word}" for count, word in ((row.changed, "changed"), (row.flagged, "flagged")) if count]
         notes = ["confined", *notes] if row.confined else notes
-        cells = row.name, row.kind, style_parts((row.state, colour)), f"{row.tools:,}", f"{row.tokens:,}"
-        table.add_row(*cells, ", ".join(notes), neutralize_text(row.error or ""))
-    return table
+        figures = f"{row.tools:,}", f"{row.tokens:,}"
+        lines.append((row.name, row.kind, (row.state, colour), *figures, ", ".join(notes), row.error or ""))
+    tools, tokens = sum(row.tools for row in rows), sum(row.tokens for row in rows)
+    ready = sum(row.state == "ready" for row in rows)
+    print_table(columns, lines)
+    if len(rows) > 1:
+        # Beside the table, not in it: programs that read the table count its lines.
+        stderr().print(f"{len(rows)} servers, {ready} ready: {tools:,} tools, {tokens:,} tokens of definitions", style="dim")
 
 
 def _print_tools(server: str, config: Any, wait: float, *, json: bool) -> None:
@@ -136,8 +144,7 @@ def _print_tools(server: str, config: Any, wait: float, *, json: bool) -> None:
     if error:
         stderr().print(style_parts((server, "bold"), f": {error}"))
         print_server_output(stderr(), output)
-    table = Table("tool", "what it does", "notes", box=None, pad_edge=False)
-    for tool in found:
-        marks = ", ".join(sorted(set(notes.get(tool.key, ()))))
-        table.add_row(neutralize_text(tool.key), neutralize_text(take_first_sentence(tool.description, 100)), marks)
-    stdout().print(table)
+    marks = {tool.key: ", ".join(sorted(set(notes.get(tool.key, ())))) for tool in found}
+    rows = [(tool.key, take_first_sentence(tool.description, 100), marks[tool.key]) for tool in found]
+    print_table((Column(title="tool"), "what it does", Column(title="notes")), rows)
+    stderr().print(f"{len(found):,} tools", style="dim")

@@ -15,13 +15,30 @@ from gristmill.serve.cli.verbs.setup.doctor_checks import check_config, check_st
         ("the command 'uvx' is not installed or not on PATH", "install it"),
         ("crm wants a login: run gristmill login crm", "run `gristmill login crm`"),
         ("crm was not ready within 30 s", "connect_seconds"),
-        ("crm cannot be reached: connection refused", "`url`"),
         ("a riddle", "by hand"),
         (None, "--wait"),
     ],
 )
 def test_every_error_comes_with_something_to_do(error: str | None, words: str) -> None:
     assert words in suggest_fix(error, 30)
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        ("crm cannot be reached: connection refused", "`url`"),
+        ("crm closed the connection: ConnectError [Errno -2] Name or service not known", "check the name in its `url`"),
+        ("crm closed the connection: HTTP 404", "the path of its `url`"),
+        ("crm closed the connection: ProxyError the proxy p:1 does not connect", "HTTPS_PROXY"),
+        ("crm was not ready within 30 s", "is running"),
+        ("a riddle", "check its address"),
+        (None, "check its address"),
+    ],
+)
+def test_a_server_at_an_address_is_not_to_be_started_by_hand(error: str | None, words: str) -> None:
+    fix = suggest_fix(error, 30, "http")
+    assert words in fix
+    assert "by hand" not in fix
 
 
 def test_a_configuration_that_cannot_be_used_is_a_finding(tmp_path: Path) -> None:
