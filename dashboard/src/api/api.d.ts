@@ -3663,6 +3663,7 @@ export interface operations {
                 session?: string | null;
                 execution?: string | null;
                 conversation?: string | null;
+                since?: number | null;
             };
             header?: never;
             path?: never;
