@@ -205,6 +205,36 @@ def test_the_user_of_this_machine_signs_in_from_the_command_line_and_approves(ta
     assert orders(mill).count("by hand") == 1
 
 
+def test_a_tool_is_always_allowed_by_a_rule_that_is_shown_first_and_can_be_revoked(tab: Watched, mill: Service) -> None:
+    with mill.client("worker") as worker:
+        asked = done(worker, WRITE.format("rule 1"), "awaiting_approval", session="ruled")
+        say_token(tab, mill.tokens["rita"])
+        page = tab.open(f"approvals/{asked['plan']['id']}")
+        page.get_by_text("Later calls of these tools").click()
+        page.get_by_label("From now on").select_option("session")
+        rule = "always allow shop.write_query for worker in the session ruled, as long as its definition stays the same"
+        expect(page.locator(".always")).to_contain_text(rule)
+        assert tab.grave() == []
+        page.get_by_role("button", name="Approve").click()
+        expect(page.get_by_text("Approved: 1 of 1 call")).to_be_focused()
+        worker.post("/execute", json={"resume": asked["id"]}).raise_for_status()
+        done(worker, WRITE.format("rule 2"), "ok", session="ruled")
+        done(worker, WRITE.format("not here"), "awaiting_approval", session="unruled")
+        page = tab.open("approvals")
+        row = page.get_by_role("row").filter(has_text=rule)
+        expect(row).to_contain_text("rita")
+        row.get_by_role("button", name="Revoke").click()
+        row.get_by_role("button", name="Revoke it").click()
+        expect(row).to_have_count(0)
+        done(worker, WRITE.format("rule 3"), "awaiting_approval", session="ruled")
+        with mill.client("boss") as boss:
+            audit = boss.get("/audit", params={"kind": "approval"}).json()["records"]
+            assert {"rule made", "rule revoked"} <= {record["status"] for record in audit}
+            calls = boss.get("/audit", params={"kind": "call", "session": "ruled", "status": "ok"}).json()["records"]
+            assert "always allowed by rita" in calls[0]["rule"]
+    assert [item for item in orders(mill) if item.startswith("rule")] == ["rule 1", "rule 2"]
+
+
 def test_values_that_are_long_or_not_known_yet_are_said_to_be_so(tab: Watched) -> None:
     calls = [
         {

@@ -400,6 +400,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/approval-rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Rules
+         * @description Lists the rules that were made while approving: your own, or all of your tenant with `approve`, `read` or `admin`.
+         */
+        get: operations["rules_approval_rules_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/approval-rules/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke
+         * @description Deletes a rule: from now on calls of its tool need approval again.
+         */
+        delete: operations["revoke_approval_rules__id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/audit": {
         parameters: {
             query?: never;
@@ -622,6 +662,23 @@ export interface components {
             tokens: number;
         };
         /**
+         * AlwaysAsked
+         * @description Rules that are made with an approval.
+         */
+        AlwaysAsked: {
+            /**
+             * Scope
+             * @description For the session of the plan, or for its caller in all sessions.
+             * @enum {string}
+             */
+            scope: "session" | "caller";
+            /**
+             * Tools
+             * @description The tools; null for those of all approved calls.
+             */
+            tools?: string[] | null;
+        };
+        /**
          * ApprovalView
          * @description A plan of tool calls that waits for approval, or the decision about it.
          */
@@ -652,6 +709,11 @@ export interface components {
             decided?: number | null;
             /** @description Not in lists. */
             details?: components["schemas"]["PlanDetailsView"] | null;
+            /**
+             * Rules
+             * @description The rules that a decision with `always` made.
+             */
+            rules?: components["schemas"]["StandingRuleView"][] | null;
         };
         /**
          * AskedBudget
@@ -931,6 +993,8 @@ export interface components {
              * @description `all`, `none`, or the numbers of the calls that are approved.
              */
             approve: ("all" | "none") | number[];
+            /** @description Also makes rules by which later calls of these tools need no approval. */
+            always?: components["schemas"]["AlwaysAsked"] | null;
         };
         /**
          * DroppedEvent
@@ -1268,6 +1332,21 @@ export interface components {
             how: string;
         };
         /**
+         * OfferedRuleView
+         * @description A rule that could be made for a plan, in words.
+         */
+        OfferedRuleView: {
+            /**
+             * Scope
+             * @enum {string}
+             */
+            scope: "session" | "caller";
+            /** Tool */
+            tool: string;
+            /** Text */
+            text: string;
+        };
+        /**
          * Outcome
          * @description The result of an execution, as its caller gets it. ``success`` is true only for ``status == "ok"``.
          */
@@ -1416,6 +1495,12 @@ export interface components {
                     [key: string]: unknown;
                 };
             } | null;
+            /**
+             * Offered Rules
+             * @description What `always` would write.
+             * @default []
+             */
+            offered_rules: components["schemas"]["OfferedRuleView"][];
         };
         /**
          * PlannedCall
@@ -1751,6 +1836,31 @@ export interface components {
             tests?: string | null;
             /** Versions */
             versions?: number[] | null;
+        };
+        /**
+         * StandingRuleView
+         * @description A rule that was made while approving: later calls of the tool need no approval.
+         */
+        StandingRuleView: {
+            /** Id */
+            id: string;
+            /** Caller */
+            caller: string;
+            /**
+             * Session
+             * @description Null for a rule for all sessions of the caller.
+             */
+            session: string | null;
+            /** Tool */
+            tool: string;
+            /** Approval */
+            approval: string;
+            /** Created */
+            created: number;
+            /** Made By */
+            made_by: string;
+            /** Text */
+            text: string;
         };
         /**
          * StatsView
@@ -3438,6 +3548,118 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["ApprovalView"];
                 };
+            };
+            /** @description A problem. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A problem. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A problem. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Default Response */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    rules_approval_rules_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StandingRuleView"][];
+                };
+            };
+            /** @description A problem. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A problem. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A problem. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Default Response */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    revoke_approval_rules__id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description A problem. */
             422: {
