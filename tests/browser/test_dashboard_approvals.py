@@ -1,6 +1,9 @@
 """Plans and what became of them, as approvers and askers see it."""
 
+import os
 import re
+import subprocess
+import sys
 import time
 from typing import Any
 
@@ -179,6 +182,57 @@ def test_a_model_that_resumes_too_early_leaves_the_plan_that_is_being_read(tab: 
         expect(page.get_by_text("Approved: 1 of 1 call")).to_be_focused()
         assert worker.post("/execute", json={"resume": early["id"]}).json()["status"] == "ok"
     assert orders(mill).count("too early") == 1
+
+
+def test_the_user_of_this_machine_signs_in_from_the_command_line_and_approves(tab: Watched, mill: Service) -> None:
+    config = mill.config.state_dir / "gristmill.toml"
+    store = {**os.environ, "GRISTMILL_STORE__PATH": str(mill.config.state_dir)}
+    command = [sys.executable, "-m", "gristmill", "dashboard", "--print", "--url", mill.url, "--config", str(config)]
+    printed = subprocess.run(command, capture_output=True, text=True, env=store, timeout=60, check=True).stdout.strip()
+    with mill.client() as local:
+        asked = done(local, WRITE.format("by hand"), "awaiting_approval")
+        page = tab.open(f"approvals/{asked['plan']['id']}")
+        expect(page.locator(".callout").first).to_contain_text("gristmill dashboard")
+        page.goto(printed)
+        expect(page.locator("h1")).to_have_text("Sign in")
+        expect(page).to_have_url(re.compile("#/sign-in$"))
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.locator("h1")).to_have_text("Now")
+        page = tab.open(f"approvals/{asked['plan']['id']}")
+        page.get_by_role("button", name="Approve").click()
+        expect(page.get_by_text("Approved: 1 of 1 call")).to_be_focused()
+        assert local.post("/execute", json={"resume": asked["id"]}).json()["status"] == "ok"
+    assert orders(mill).count("by hand") == 1
+
+
+def test_a_tool_is_always_allowed_by_a_rule_that_is_shown_first_and_can_be_revoked(tab: Watched, mill: Service) -> None:
+    with mill.client("worker") as worker:
+        asked = done(worker, WRITE.format("rule 1"), "awaiting_approval", session="ruled")
+        say_token(tab, mill.tokens["rita"])
+        page = tab.open(f"approvals/{asked['plan']['id']}")
+        page.get_by_text("Later calls of these tools").click()
+        page.get_by_label("From now on").select_option("session")
+        rule = "always allow shop.write_query for worker in the session ruled, as long as its definition stays the same"
+        expect(page.locator(".always")).to_contain_text(rule)
+        assert tab.grave() == []
+        page.get_by_role("button", name="Approve").click()
+        expect(page.get_by_text("Approved: 1 of 1 call")).to_be_focused()
+        worker.post("/execute", json={"resume": asked["id"]}).raise_for_status()
+        done(worker, WRITE.format("rule 2"), "ok", session="ruled")
+        done(worker, WRITE.format("not here"), "awaiting_approval", session="unruled")
+        page = tab.open("approvals")
+        row = page.get_by_role("row").filter(has_text=rule)
+        expect(row).to_contain_text("rita")
+        row.get_by_role("button", name="Revoke").click()
+        row.get_by_role("button", name="Revoke it").click()
+        expect(row).to_have_count(0)
+        done(worker, WRITE.format("rule 3"), "awaiting_approval", session="ruled")
+        with mill.client("boss") as boss:
+            audit = boss.get("/audit", params={"kind": "approval"}).json()["records"]
+            assert {"rule made", "rule revoked"} <= {record["status"] for record in audit}
+            calls = boss.get("/audit", params={"kind": "call", "session": "ruled", "status": "ok"}).json()["records"]
+            assert "always allowed by rita" in calls[0]["rule"]
+    assert [item for item in orders(mill) if item.startswith("rule")] == ["rule 1", "rule 2"]
 
 
 def test_values_that_are_long_or_not_known_yet_are_said_to_be_so(tab: Watched) -> None:

@@ -11,8 +11,8 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.browser.conftest import SERVE, settings
-from tests.browser.doing import HIDE, WAITS, answer, expect_focus, go, waiting
-from tests.browser.watching import Watched
+from tests.browser.doing import HIDE, WAITS, WRITE, answer, done, expect_focus, go, waiting
+from tests.browser.watching import PHONE, WIDE, Watched
 from tests.e2e.http.conftest import Service, start
 
 ASKED = "fetch('../whoami').then(answer => answer.status)"
@@ -174,3 +174,40 @@ def test_what_another_process_runs_is_said_and_followed_to_its_end(browser: Brow
         expect(dying.locator(".facts .status")).to_have_text("interrupted")
         expect(dying.get_by_role("button", name="Resume")).to_be_visible()
     context.close()
+
+
+@pytest.mark.parametrize(("name", "size"), [("desktop", WIDE), ("phone", PHONE)])
+def test_the_first_page_says_what_needs_a_person_and_leads_there(
+    tab: Watched, mill: Service, name: str, size: tuple[int, int]
+) -> None:
+    with mill.client() as client, mill.client("worker") as worker:
+        for _ in range(2):
+            done(client, "{}['missing']", "failed", session="needy")
+        done(worker, WRITE.format("needs a person"), "awaiting_approval")
+    tab.page.set_viewport_size({"width": size[0], "height": size[1]})
+    answer(tab.page, "**/tools", lambda _: [{
+        "name": "away", "kind": "stdio", "state": "failed", "tools": 0, "tokens": 0, "era": None, "error": "it ended at once",
+        "changed": 0, "flagged": 0, "confined": False,
+    }])  # fmt: skip
+    page = tab.open()
+    strip = page.locator(".attention")
+    expect(strip.get_by_role("link", name=re.compile(r"plans? waits? for a decision"))).to_be_visible()
+    expect(strip).to_contain_text("min left")
+    expect(strip).to_contain_text("The server away is down")
+    expect(page.locator(".headline")).to_contain_text(re.compile(r"\$[\d.]+ (saved|more)"))
+    assert tab.too_wide() <= 0
+    for scheme in ("light", "dark"):
+        tab.show(f"now-{name}-{scheme}", size, scheme)
+        assert tab.grave() == []
+    page.get_by_role("button", name="1 h").click()
+    expect(page).to_have_url(re.compile(r"range=1h"))
+    strip.get_by_role("link", name=re.compile("executions?: KeyError")).click()
+    expect(page.locator("h1")).to_have_text("Executions")
+    expect(page.get_by_label("Contains")).to_have_value("KeyError")
+    expect(page.locator("tbody tr").first).to_contain_text("KeyError: 'missing'")
+    page.get_by_role("button", name=re.compile("^Since")).click()
+    expect(page).not_to_have_url(re.compile("since="))
+    page = tab.open()
+    page.locator(".tile", has_text="Executions").get_by_role("link").click()
+    expect(page).to_have_url(re.compile(r"#/executions\?since=\d+"))
+    assert not tab.complaints

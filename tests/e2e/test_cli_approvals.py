@@ -135,3 +135,19 @@ def test_a_run_names_a_program_or_something_to_resume(here: Path) -> None:
     assert command(here, "run").returncode == 2
     assert command(here, "run", "--resume", "nothing").returncode == 2
     assert command(here, "approvals", "approve", "x", "--only", "many").returncode == 2
+
+
+def test_a_tool_is_always_allowed_from_the_command_line_until_the_rule_is_revoked(here: Path) -> None:
+    asked = command(here, "run", "program.py", "--json")
+    assert asked.returncode == 7, asked.stderr
+    plan = json.loads(asked.stdout)["plan"]["id"]
+    approved = command(here, "approvals", "approve", plan[:10], "--always", "caller")
+    assert approved.returncode == 0, approved.stderr
+    assert "always allow notes.write for local in every session" in approved.stderr
+    assert command(here, "run", "program.py").returncode == 0
+    (rule,) = json.loads(command(here, "approvals", "rules", "--json").stdout)
+    assert rule["tool"] == "notes.write"
+    assert rule["id"] in command(here, "approvals", "rules").stdout
+    assert command(here, "approvals", "revoke", rule["id"]).returncode == 0
+    assert command(here, "run", "program.py", "--json").returncode == 7
+    assert command(here, "approvals", "revoke", rule["id"]).returncode != 0

@@ -28,6 +28,7 @@ export type SearchAnswer = Shapes["SearchView"];
 export type Server = Shapes["ServerRow"];
 export type Session = Shapes["SessionView"];
 export type Skill = Shapes["SkillView"];
+export type StandingRule = Shapes["StandingRuleView"];
 export type Stats = Shapes["StatsView"];
 export type Tokens = Shapes["TokensView"];
 export type Tool = Shapes["ToolView"];

@@ -12,6 +12,7 @@ import { Json } from "../parts/text-boxes.tsx";
 import { formatCount, pluralize } from "../text/format.ts";
 import { CannotDecide, describeDecision } from "./decisions.tsx";
 import { Plan } from "./plan.tsx";
+import { StandingRules } from "./standing-rules.tsx";
 
 const MOST = 1000; // plans that the service lists
 const SHOWN = 25;
@@ -28,6 +29,7 @@ export function ApprovalsPage() {
   const [filters, change] = useFilters({ decided: "" });
   const [size, setSize] = useState(0);
   const [notice, setNotice] = useState("");
+  const [round, setRound] = useState(0);
   const load = (signal: AbortSignal) => get("/approvals", { pending: !filters.decided, limit: MOST }, signal);
   // A long list is loaded less often.
   const every = size > MANY ? 20_000 : 4000;
@@ -36,6 +38,7 @@ export function ApprovalsPage() {
   if (found !== size) setSize(found);
   const onDecided = (approval: Approval) => {
     setNotice(describeDecision(approval));
+    setRound((count) => count + 1);
     list.again();
   };
   return (
@@ -56,6 +59,7 @@ export function ApprovalsPage() {
       <CannotDecide />
       <Notice text={notice} />
       <Loaded of={list}>{(plans) => (plans.length ? <Plans plans={plans} onDecided={onDecided} /> : <NoPlans />)}</Loaded>
+      <StandingRules round={round} />
     </>
   );
 }

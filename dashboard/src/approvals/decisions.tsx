@@ -18,7 +18,13 @@ export function CannotDecide() {
   return (
     <p class="callout">
       You can look, but not decide: that needs a token with the scope <code>approve</code>, because the agent may run on this
-      machine too. Make one with{" "}
+      machine too.{" "}
+      {who?.caller === "local" && (
+        <>
+          Run <code>gristmill dashboard</code> in a terminal: it opens these pages with you signed in.{" "}
+        </>
+      )}
+      For another person make a token with{" "}
       <code>
         gristmill tokens create NAME{who?.tenant !== "local" && ` --tenant ${who?.tenant}`} --scope approve --scope read
       </code>{" "}

@@ -1,7 +1,7 @@
 // One plan: its calls by tool, the program beside them, and the bar of a user who may decide.
 import { useState } from "preact/hooks";
 import { get, post } from "../api/client.ts";
-import type { Approval, Who } from "../api/shapes.ts";
+import type { Approval, PlannedCall, Who } from "../api/shapes.ts";
 import { linkTo } from "../hooks/route.ts";
 import { useNow } from "../hooks/time.ts";
 import { useAction } from "../hooks/use-action.ts";
@@ -12,6 +12,7 @@ import { SessionName } from "../parts/session-name.tsx";
 import { Status, Time } from "../parts/status.tsx";
 import { Code } from "../parts/text-boxes.tsx";
 import { formatTimeLeft, pluralize, shortenId } from "../text/format.ts";
+import { type Always, AlwaysChoice } from "./always.tsx";
 import { DECIDED } from "./decided-event.ts";
 import { type Decision, PlanDecision } from "./plan-decision.tsx";
 import { findPlanState, type PlanState } from "./plan-state.tsx";
@@ -26,10 +27,13 @@ export function Plan({ approval, onDecided }: { approval: Approval; onDecided: (
   const [chosen, setChosen] = useState<ReadonlySet<number>>(
     () => new Set(plan.calls.filter((call) => call.needs_approval).map((call) => call.number)),
   );
+  const [always, setAlways] = useState<Always>("");
   const [values, setValues] = useState<Record<string, Record<string, unknown>> | null>(null);
   const calls = plan.calls.map((call) => ({ ...call, shown: values?.[call.number] ?? call.arguments }));
   const decide = useAction(async (approve: Decision) => {
-    const decided = await post("/approvals/{id}", { id: approval.id }, { approve });
+    const tools = [...toolsOf(plan.calls, chosen)];
+    const rules = approve !== "none" && always ? { scope: always, tools } : null;
+    const decided = await post("/approvals/{id}", { id: approval.id }, { approve, always: rules });
     dispatchEvent(new Event(DECIDED));
     onDecided(decided);
   });
@@ -93,6 +97,9 @@ export function Plan({ approval, onDecided }: { approval: Approval; onDecided: (
       )}
       <Failure error={decide.error} />
       {isOwn && state === "pending" && <p class="callout">You asked for this: another person has to decide.</p>}
+      {isOpen && details && (
+        <AlwaysChoice offers={details.offered_rules} tools={toolsOf(plan.calls, chosen)} value={always} onChange={setAlways} />
+      )}
       {isOpen && (
         <PlanDecision
           calls={plan.calls}
@@ -106,6 +113,10 @@ export function Plan({ approval, onDecided }: { approval: Approval; onDecided: (
     </article>
   );
 }
+
+/** The tools of the calls that are ticked. */
+const toolsOf = (calls: PlannedCall[], chosen: ReadonlySet<number>) =>
+  new Set(calls.filter((call) => call.needs_approval && chosen.has(call.number)).map((call) => call.tool));
 
 function groupByTool(calls: ShownCall[]) {
   const groups = new Map<string, ShownCall[]>();

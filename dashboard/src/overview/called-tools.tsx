@@ -48,8 +48,8 @@ const COLUMNS: Column<CalledTool>[] = [
 ];
 
 /** Loads again when `round` changes. */
-export function CalledTools({ round }: { round: number }) {
-  const list = useLoad((signal) => get("/audit", { kind: "call", limit: SAMPLE }, signal), [], { round });
+export function CalledTools({ round, since }: { round: number; since: number }) {
+  const list = useLoad((signal) => get("/audit", { kind: "call", limit: SAMPLE, since }, signal), [], { round });
   return <Loaded of={list}>{({ records }) => <ToolTable records={records.filter(wasMade)} />}</Loaded>;
 }
 

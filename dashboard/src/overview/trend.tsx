@@ -1,6 +1,7 @@
 // How the last executions went: errors and durations, in numbers and charts.
 import { useMemo } from "preact/hooks";
 import type { Stats } from "../api/shapes.ts";
+import { linkTo, withFilters } from "../hooks/route.ts";
 import { Tile, Tiles } from "../parts/tiles.tsx";
 import { formatCompact, formatCount, formatMs, formatPercent, pluralize } from "../text/format.ts";
 import { Chart } from "./chart.tsx";
@@ -17,13 +18,21 @@ const TIMES: Series[] = [
   { label: "median", color: "--accent", points: true },
 ];
 
+const linkToExecutions = ({ status = "", since }: { status?: string | undefined; since: number }) =>
+  withFilters(linkTo("executions"), { ...(status ? { status } : {}), since: String(since) });
+
 interface TrendProps {
   /** At least one execution that has ended, the newest first. */
   ended: (TimedRow & { id: string })[];
   stats: Stats | null | undefined;
+  /** Since when, in seconds since 1970, and the same in words. */
+  since: number;
+  words: string;
+  /** Whether there are more than these. */
+  isCut: boolean;
 }
 
-export function Trend({ ended, stats }: TrendProps) {
+export function Trend({ ended, stats, since, words, isCut }: TrendProps) {
   const found = useMemo(() => groupByTime(ended), [`${ended.length} ${ended[0]?.id}`]);
   const counts = useMemo(() => [found.times, found.all, found.errors] as [number[], number[], number[]], [found]);
   const times = useMemo(
@@ -32,25 +41,35 @@ export function Trend({ ended, stats }: TrendProps) {
   );
   const sorted = sortDurations(ended);
   const errors = ended.filter(isError).length;
+  const statuses = [...new Set(ended.filter(isError).map((row) => row.status))];
   const [median, slow] = [findQuantile(sorted, 0.5), findQuantile(sorted, 0.95)];
   const step = describeStep(found.step);
   return (
     <section aria-labelledby="trend">
-      <h2 id="trend">The last {pluralize(ended.length, "execution")}</h2>
+      <h2 id="trend">
+        {isCut ? `The last ${pluralize(ended.length, "execution")}` : `${pluralize(ended.length, "execution")} in ${words}`}
+      </h2>
       <Tiles>
         <Tile
           label="Errors"
           value={formatPercent(errors, ended.length)}
           note={`${formatCount(errors)} of ${formatCount(ended.length)}`}
           tone={errors ? "bad" : ""}
+          href={linkToExecutions({ status: statuses.length === 1 ? statuses[0] : "", since })}
         />
-        <Tile label="Median time" value={formatMs(median)} />
-        <Tile label="95th percentile" value={formatMs(slow)} />
+        <Tile label="Executions" value={formatCount(ended.length)} href={linkToExecutions({ since })} />
+        <Tile
+          label="Median time"
+          value={formatMs(median)}
+          note={`95th percentile ${formatMs(slow)}`}
+          href={linkToExecutions({ since })}
+        />
         {stats && (
           <Tile
             label="Calls on record"
             value={formatCompact(stats.tokens.calls)}
             note={`${formatCount(stats.tokens.searches)} × searched`}
+            href={withFilters(linkTo("audit"), { kind: "call" })}
           />
         )}
       </Tiles>

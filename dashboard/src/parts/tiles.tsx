@@ -7,13 +7,21 @@ interface TileProps {
   note?: string;
   /** A style class. */
   tone?: string;
+  /** Where the rows are that the number counts. */
+  href?: string;
 }
 
-export const Tile = ({ label, value, note, tone }: TileProps) => (
+export const Tile = ({ label, value, note, tone, href }: TileProps) => (
   <div class={`tile ${tone || ""}`}>
     <dt>{label}</dt>
     <dd>
-      <span class="value">{value}</span>
+      {href ? (
+        <a class="value" href={href}>
+          {value}
+        </a>
+      ) : (
+        <span class="value">{value}</span>
+      )}
       {note && <span class="note">{note}</span>}
     </dd>
   </div>

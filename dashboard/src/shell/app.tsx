@@ -9,6 +9,7 @@ import { type Load, useLoad } from "../hooks/use-load.ts";
 import { WhoContext } from "../hooks/who.ts";
 import { Failure, Loading } from "../parts/loading.tsx";
 import { Header } from "../parts/page-header.tsx";
+import { SignInPage } from "../token/sign-in-page.tsx";
 import { TokenPage } from "../token/token-page.tsx";
 import { ConnectionLine } from "./connection-line.tsx";
 import { focusMain } from "./focus-main.ts";
@@ -46,7 +47,9 @@ export function App() {
       <Navigation here={route[0] || ""} who={who.value} />
       <main id="main" tabIndex={-1}>
         <ConnectionLine />
-        {isLocked || route[0] === "token" ? (
+        {route[0] === "sign-in" ? (
+          <SignInPage secret={route[1] ?? ""} onChange={onTokenChange} />
+        ) : isLocked || route[0] === "token" ? (
           <TokenPage key={round} isNeeded={isLocked} onChange={onTokenChange} />
         ) : who.value ? (
           <div key={round}>{choosePage(route, who.value)}</div>

@@ -14,16 +14,19 @@ from gristmill.config.tree import Config
 from gristmill.events import Emit, ignore_event
 from gristmill.guard.mask.clean_errors import CleanErrors
 from gristmill.guard.policy.policy import Policy
+from gristmill.guard.policy.standing_rules import StandingRules
 from gristmill.guard.quota.quota_layer import QuotaLayer
 from gristmill.ledger.anomalies import Anomalies
 from gristmill.ledger.audit.security_notices import SecurityNotices
 from gristmill.ledger.metrics import NoMetrics
 from gristmill.ledger.tokens.savings import SURFACE_TOKENS
 from gristmill.ledger.trace import NoTraces, open_traces
+from gristmill.model import ToolCall
 from gristmill.runtime.calls.answer_discovery import RESERVED_SERVER as RESERVED
 from gristmill.runtime.calls.answer_discovery import AnswerDiscovery
 from gristmill.runtime.calls.answer_session import AnswerSession
 from gristmill.runtime.calls.broker import Broker
+from gristmill.runtime.calls.decide_call import find_no_rule
 from gristmill.runtime.calls.mask_and_flow_layers import MaskAndFlowLayers
 from gristmill.runtime.calls.recorded_names import build_name_tool
 from gristmill.runtime.calls.reuse_answers import AnswerCache
@@ -142,6 +145,7 @@ def _build_rooms(
         policy=policy, quota=QuotaLayer(config.quota, time.monotonic), journal=durable.journal, checker=SchemaChecker(),
         cache=AnswerCache(on_read=lambda hit: metrics.count_cache_request(hit=hit)), trusted=trusted,
         note_run=intake.note_run, make_mask_layer=mask_and_flow.make_mask_layer, make_media_layer=mask_and_flow.make_media_layer,
+        find_rule=partial(_find_standing_rule, durable.approvals.rules) if config.policy.standing_rules else find_no_rule,
         make_flow_layer=mask_and_flow.make_flow_layer, make_label_layer=mask_and_flow.make_label_layer,
         tool_layers=build_tool_layers(config, library),
         clean_errors=CleanErrors(durable.credentials, list_own_folders(config.state_dir)),
@@ -174,6 +178,12 @@ def _build_rooms(
         ),
         plan_differences=PlanDifferences(upstreams=upstreams, library=library, decide=broker.decide),
     )  # fmt: skip
+
+
+async def _find_standing_rule(rules: StandingRules, call: ToolCall, definition: str, space: str | None) -> str | None:
+    """Returns by which rule, made by a person while approving, a call needs no approval."""
+    found = await rules.covers(call.identity, space, call.tool, definition)
+    return None if found is None else f"always allowed by {found.made_by} ({found.id})"
 
 
 def _build_ended_sessions(

@@ -79,6 +79,8 @@ class PolicyConfig(Section):
     """Whether only calls of read-only tools are sent; all other calls are recorded and not sent."""
     approval_minutes: float = Field(default=60.0, gt=0, le=43_200)
     """Minutes that a plan waits for its decision, and that an approval stays valid."""
+    standing_rules: bool = True
+    """Whether rules that a person made while approving ("always allow this tool") hold; `deny` wins over them."""
     approvals_waiting: int = Field(default=25, ge=0, le=100_000)
     """Plans of one caller that may wait for a decision at the same time; 0 is no limit."""
     approvals_per_hour: int = Field(default=100, ge=0, le=100_000)

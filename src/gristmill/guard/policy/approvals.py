@@ -10,6 +10,7 @@ from msgspec import Struct, to_builtins
 
 from gristmill.errors import NotFound, Refused, StoreUnavailable
 from gristmill.guard.policy.approval_limits import ApprovalLimits
+from gristmill.guard.policy.standing_rules import RuleScope, StandingRule, StandingRules, TellRule, ignore_rule
 from gristmill.model import LOCAL, Identity, Json, Plan, PlannedCall
 from gristmill.store.base import Row, Store, Transaction, Value
 from gristmill.store.id_beginning import AFTER_DIGITS, is_beginning
@@ -17,7 +18,7 @@ from gristmill.store.tenant_bytes import add_tenant_bytes, build_deletion
 
 Standing = Literal["pending", "approved", "denied", "expired"]
 
-_COLUMNS = "id, root, execution, session, caller, tenant, created, expires, standing, plan, approved, decided_by, decided"
+_COLUMNS = "id, root, execution, session, caller, tenant, created, expires, standing, plan, approved, decided_by, decided, space"
 NO_LIMITS = ApprovalLimits()
 PLAN_FORMAT = 2
 """The format of a stored plan. Plans of 0.1.0 have no number, and otherwise the same fields."""
@@ -41,11 +42,14 @@ class Approval(Struct, frozen=True, kw_only=True):
     approved: tuple[int, ...] = ()
     decided_by: str | None = None
     decided: float | None = None
+    space: str | None = None
+    """The key of its session, which tells it from a later one of the same name."""
 
     def fields(self) -> dict[str, Any]:
         """Returns plain JSON; the owner's tenant and caller are fields of their own."""
         found = to_builtins(self)
         owner = found.pop("owner")
+        del found["space"]
         return {**found, "caller": owner["caller"], "tenant": owner["tenant"]}
 
 
@@ -64,13 +68,20 @@ class Approvals:
     """
 
     def __init__(
-        self, store: Store, clock: Callable[[], float], tell: Callable[["Approval"], None] = lambda _build_approval: None
+        self,
+        store: Store,
+        clock: Callable[[], float],
+        tell: Callable[["Approval"], None] = lambda _build_approval: None,
+        tell_rule: TellRule = ignore_rule,
     ) -> None:
         self._store, self._clock, self._on_decision = store, clock, tell
+        self.rules = StandingRules(store, clock, tell_rule)
+        """The rules that were made while approving."""
 
     async def submit_plan(
         self, calls: Sequence[PlannedCall], *, root: str, execution: str, session: str | None, identity: Identity,
         seconds: float, stopped: str | None = None, patience: ApprovalLimits = NO_LIMITS,
+        space: str | None = None,
     ) -> Plan:  # fmt: skip
         """Stores a plan that waits for approval, and withdraws the earlier plan of the same run, which the new one replaces.
 
@@ -100,8 +111,8 @@ class Approvals:
             transaction.run("UPDATE approvals SET standing = 'expired' WHERE root = ? AND standing = 'pending'", root)
             patience.make_room(transaction, size=len(text), tenant=identity.tenant, now=now)
             transaction.run(
-                f"INSERT INTO approvals ({_COLUMNS}, size) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, '[]', NULL, NULL, ?)",  # noqa: S608
-                plan.id, root, execution, session, identity.caller, identity.tenant, now, plan.expires, text, len(text),
+                f"INSERT INTO approvals ({_COLUMNS}, size) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?, '[]', NULL, NULL, ?, ?)",  # noqa: S608
+                plan.id, root, execution, session, identity.caller, identity.tenant, now, plan.expires, text, space, len(text),
             )  # fmt: skip
             add_tenant_bytes(transaction, identity.tenant, "approvals", len(text))
             return plan
@@ -177,6 +188,26 @@ class Approvals:
         self._on_decision(decided)
         return decided
 
+    async def allow_always(
+        self, approval: Approval, scope: RuleScope, *, by: str, tools: Sequence[str] | None = None
+    ) -> tuple[StandingRule, ...]:
+        """Makes rules by which calls of ``tools`` (default: of all tools of the approved calls) need no approval from now on.
+
+        Raises:
+            Refused: the plan was not approved, approves no call of such a tool, or has no session to make a rule for.
+            Busy: the tenant has too many rules.
+        """
+        offered = {rule.tool: rule.definition for rule in offer_rules(approval, scope)}
+        wanted = list(offered) if tools is None else list(dict.fromkeys(tools))
+        if unknown := [tool for tool in wanted if tool not in offered]:
+            raise Refused(f"no rule can be made for {unknown[0]}: no call of it was approved", rule="approval.always")
+        if not wanted:
+            raise Refused("no rule can be made: nothing was approved, or the plan has no session", rule="approval.always")
+        return await self.rules.make(
+            [(tool, offered[tool]) for tool in wanted], owner=approval.owner, approval=approval.id, by=by,
+            space=approval.space if scope == "session" else None, session=approval.session if scope == "session" else None,
+        )  # fmt: skip
+
     async def grants(self, root: str, *, session: str | None, identity: Identity) -> tuple[Grant, ...]:
         """Returns the decisions about the run ``root`` that ``identity`` asked for and that have not expired, newest first."""
         sql = f"SELECT {_COLUMNS} FROM approvals WHERE root = ? AND decided IS NOT NULL AND expires > ? ORDER BY decided DESC"  # noqa: S608
@@ -202,7 +233,7 @@ class Approvals:
             id=values[0], root=values[1], execution=values[2], session=values[3],
             owner=Identity(caller=values[4], tenant=values[5]), created=values[6], expires=values[7], standing=standing,
             plan=_build_plan(json.loads(values[9])), approved=tuple(json.loads(values[10])),
-            decided_by=values[11], decided=values[12],
+            decided_by=values[11], decided=values[12], space=values[13],
         )  # fmt: skip
 
 
@@ -214,6 +245,22 @@ def _build_plan(found: Mapping[str, Json]) -> Plan:
             f"{PLAN_FORMAT}: use the version that wrote it"
         )
     return replace(Plan(**fields), calls=tuple(PlannedCall(**call) for call in fields["calls"]))
+
+
+def offer_rules(approval: Approval, scope: RuleScope) -> tuple[StandingRule, ...]:
+    """Returns the rules that could be made for a plan: for the tools of calls that were approved, or while it waits may be."""
+    if scope == "session" and approval.space is None:
+        return ()
+    pending = approval.standing == "pending"
+    calls = [call for call in approval.plan.calls if call.needs_approval and (pending or call.number in approval.approved)]
+    session = approval.session if scope == "session" else None
+    return tuple(
+        StandingRule(
+            id="", owner=approval.owner, space=approval.space, session=session, tool=tool, definition=definition,
+            approval=approval.id, created=0.0, made_by="",
+        )
+        for tool, definition in dict.fromkeys((call.tool, call.definition) for call in calls if call.definition)
+    )  # fmt: skip
 
 
 def _is_same_question(one: Plan, other: Plan) -> bool:

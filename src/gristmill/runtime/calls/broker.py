@@ -16,7 +16,7 @@ from gristmill.model import Decision, Handler, Layer, Tool, ToolCall, ToolResult
 from gristmill.runtime.calls.answer_discovery import RESERVED_SERVER, AnswerDiscovery
 from gristmill.runtime.calls.answer_session import AnswerSession, ChangeSessionOnce
 from gristmill.runtime.calls.check_arguments import CheckArguments
-from gristmill.runtime.calls.decide_call import DecideCall
+from gristmill.runtime.calls.decide_call import DecideCall, FindRule
 from gristmill.runtime.calls.proper_names import UseProperNames
 from gristmill.runtime.calls.replay_calls import ReplayCalls
 from gristmill.runtime.calls.reuse_answers import AnswerCache, ReuseAnswers
@@ -51,6 +51,7 @@ class Broker(Struct, frozen=True, kw_only=True):
     make_media_layer: Callable[[ExecutionState, SaveMedia], SaveMedia]
     make_label_layer: Callable[[ExecutionState], Layer | None]
     make_flow_layer: Callable[[ExecutionState], Layer | None]
+    find_rule: FindRule
     tool_layers: ToolLayers = field(default_factory=ToolLayers)
     clean_errors: CleanErrors = field(default_factory=CleanErrors)
 
@@ -72,7 +73,7 @@ class Broker(Struct, frozen=True, kw_only=True):
             self.tool_layers.hold_back,
             DecideCall(
                 run, self.library.find, self.decide, self.policy.build_refusal, self.library.hash_definition,
-                self.library.is_listed, self.library.confirm_definition,
+                self.library.is_listed, self.library.confirm_definition, self.find_rule,
             ),
             ReplayCalls(run, self.journal, self.note_run, self.trusted),
             ReuseAnswers(run, self.cache),

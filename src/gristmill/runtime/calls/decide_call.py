@@ -15,6 +15,15 @@ ConfirmDefinition = Callable[[str, str], Awaitable[None]]
 """Connects to the server of a key; raises when its definition is not the one with that hash."""
 
 
+FindRule = Callable[[ToolCall, str, str | None], Awaitable[str | None]]
+"""Returns the rule, in words, by which a person allowed calls like this one of a tool with this definition, or None."""
+
+
+async def find_no_rule(_call: ToolCall, _definition: str, _space: str | None) -> str | None:
+    """Finds no rule: for runs without an inbox."""
+    return None
+
+
 async def _confirm_nothing(_key: str, _hash: str) -> None:
     """Confirms every definition: for runs without servers."""
 
@@ -31,6 +40,7 @@ class DecideCall(Struct, frozen=True):
     is_listed: Callable[[str], bool] = lambda _key: True
     """Whether the definition comes from its server in this process: nothing is allowed because of a remembered one."""
     confirm: ConfirmDefinition = _confirm_nothing
+    find_rule: FindRule = find_no_rule
 
     async def __call__(self, call: ToolCall, proceed: Handler) -> ToolResult:
         """Passes the call on, plans it, or refuses it.
@@ -53,6 +63,8 @@ class DecideCall(Struct, frozen=True):
             await self.confirm(call.tool, definition)
         if grant is not None and not grant.allowed:
             raise CallRefused(f"{call.tool}: the approver said no; do not try it again", rule=f"approval {grant.approval}")
+        if grant is None and decision.effect == "ask" and (rule := await self.find_rule(call, definition, run.space)) is not None:
+            decision = run.decisions[call.id] = replace(decision, effect="allow", rule=f"{decision.rule}, {rule}")
         lost = before is not None and before.state == "sent" and not decision.read_only
         # Sending uses an approval up: whether to risk making a lost write twice is a new question.
         asks = (decision.effect == "ask" and grant is None) or (lost and not (grant is not None and grant.call.was_lost))

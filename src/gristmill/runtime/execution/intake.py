@@ -102,7 +102,7 @@ class Intake(Struct, frozen=True, kw_only=True):
         plan = await self.approvals.submit_plan(
             run.planned, root=run.root, execution=execution.id, session=execution.session, identity=execution.identity,
             seconds=self.policy.approval_seconds, stopped=_explain_stop(run, report),
-            patience=self.policy.approval_limits,
+            patience=self.policy.approval_limits, space=run.space,
         )  # fmt: skip
         return replace_plan(plan, url=self.address.build_plan_url(plan.id))
 

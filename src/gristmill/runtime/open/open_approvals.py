@@ -2,10 +2,12 @@
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
+from typing import Literal
 
 from gristmill.config.tree import Config
 from gristmill.errors import NotFound
 from gristmill.guard.policy.approvals import Approval, Approvals
+from gristmill.guard.policy.standing_rules import StandingRule, TellRule
 from gristmill.ledger.audit.audit import Audit
 from gristmill.ledger.audit.audit_entries import AuditRecord
 from gristmill.model import Json
@@ -31,7 +33,7 @@ async def open_approvals(config: Config) -> AsyncGenerator[Approvals]:
         audit, guard = Audit(store, load_ledger_key(config), config.state_dir), ClockGuard(store)
         try:
             await guard.sync()
-            yield Approvals(store, guard.estimate, build_decision_recorder(audit))
+            yield Approvals(store, guard.estimate, build_decision_recorder(audit), build_rule_recorder(audit, guard.estimate))
         finally:
             await audit.close()
 
@@ -58,5 +60,19 @@ def build_decision_recorder(audit: Audit) -> Callable[[Approval], None]:
                 details={"by": approval.decided_by, "calls": calls},
             )
         )
+
+    return record
+
+
+def build_rule_recorder(audit: Audit, clock: Callable[[], float]) -> TellRule:
+    """Returns a function that records rules: who made or revoked which one."""
+
+    def record(rule: StandingRule, how: Literal["made", "revoked"], by: str) -> None:
+        audit.record(
+            AuditRecord(
+                kind="approval", id=rule.id, parent=rule.approval, time=clock(), tenant=rule.owner.tenant, session=rule.session,
+                caller=rule.owner.caller, tool=rule.tool, status=f"rule {how}", details={"by": by, "rule": rule.text},
+            )
+        )  # fmt: skip
 
     return record

@@ -20,7 +20,7 @@ from gristmill.ledger.record_seal import RecordSeal
 from gristmill.ledger.tokens.spent_tokens import SpentTokens
 from gristmill.runtime.execution.session_redactors import SessionRedactors
 from gristmill.runtime.open.gateway_credentials import find_credentials
-from gristmill.runtime.open.open_approvals import build_decision_recorder
+from gristmill.runtime.open.open_approvals import build_decision_recorder, build_rule_recorder
 from gristmill.runtime.open.open_records import load_ledger_key, open_config_store
 from gristmill.runtime.open.session_stores import SessionStores, build_session_stores
 from gristmill.runtime.recording.daily_retention import DailyRetention
@@ -69,7 +69,7 @@ async def open_durable_stores(config: Config, clock: Callable[[], float] = time.
         await guard.sync()
         audit = Audit(store, key, config.state_dir, clock=clock)
         decided = DecisionListeners([build_decision_recorder(audit)])
-        seal, inbox = RecordSeal(key), Approvals(store, guard.estimate, decided)
+        seal, inbox = RecordSeal(key), Approvals(store, guard.estimate, decided, build_rule_recorder(audit, guard.estimate))
         journal, promised = (
             Journal(store, seal, clock),
             KeptOutcomes(

@@ -108,6 +108,10 @@ VERBS = (
         "Show the tokens that executions cost, compared with direct calls and with search then call, and recommendations.",
     ),
     Verb(
+        "dashboard", OPERATE, "operate.dashboard_verb", "dashboard",
+        "Open the dashboard of a running service, signed in as the user of this machine, who may also approve.",
+    ),
+    Verb(
         "approvals", OPERATE, "operate.approvals_verb", None,
         "List the plans that wait for approval; show, approve or deny one.",
     ),

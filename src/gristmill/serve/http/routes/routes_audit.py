@@ -58,12 +58,18 @@ def add_audit(routes: APIRouter, door: HttpDoor) -> None:
 
     @routes.get("/stats", tags=["audit"])
     async def stats(
-        who: Annotated[Principal, READ], session: Word = None, execution: Word = None, conversation: Word = None
+        who: Annotated[Principal, READ],
+        session: Word = None,
+        execution: Word = None,
+        conversation: Word = None,
+        since: Time = None,
     ) -> StatsView:
         """Returns what your tenant did since the service started, how many of its executions run and wait, and what its work, or
         that of one session, conversation or execution, cost in tokens."""
         tally = door.served.counts.get(who.tenant, TenantCounts())
-        spent = await door.runtime.stats(tenant=who.tenant, session=session, execution=execution, conversation=conversation)
+        spent = await door.runtime.stats(
+            tenant=who.tenant, session=session, execution=execution, conversation=conversation, since=since or 0.0
+        )
         running, waiting = door.served.lanes.count_running_and_waiting(who.tenant)
         return StatsView(
             since=door.opened, executions=dict(tally.statuses), tools=dict(tally.tools.most_common(100)),

@@ -298,6 +298,28 @@ class ToolView(_Out):
     """Its typed Python source. Not in lists."""
 
 
+class StandingRuleView(_Out):
+    """A rule that was made while approving: later calls of the tool need no approval."""
+
+    id: str
+    caller: str
+    session: str | None
+    """Null for a rule for all sessions of the caller."""
+    tool: str
+    approval: str
+    created: float
+    made_by: str
+    text: str
+
+
+class OfferedRuleView(_Out):
+    """A rule that could be made for a plan, in words."""
+
+    scope: Literal["session", "caller"]
+    tool: str
+    text: str
+
+
 class PlannedToolView(_Out):
     """What the server says about a tool of a plan."""
 
@@ -317,6 +339,8 @@ class PlanDetailsView(_Out):
     """Whether masks stand in the arguments, so that there are other values to show."""
     values: dict[int, dict[str, Any]] | None = None
     """The arguments without masks, by the number of the call; only if asked for."""
+    offered_rules: list[OfferedRuleView] = []
+    """What `always` would write."""
 
 
 class ApprovalView(_Out):
@@ -335,6 +359,17 @@ class ApprovalView(_Out):
     decided: float | None = None
     details: PlanDetailsView | None = None
     """Not in lists."""
+    rules: list[StandingRuleView] | None = None
+    """The rules that a decision with `always` made."""
+
+
+class AlwaysAsked(_In):
+    """Rules that are made with an approval."""
+
+    scope: Literal["session", "caller"]
+    """For the session of the plan, or for its caller in all sessions."""
+    tools: list[Annotated[str, Field(max_length=400)]] | None = Field(default=None, max_length=100)
+    """The tools; null for those of all approved calls."""
 
 
 class DecisionAsked(_In):
@@ -342,6 +377,8 @@ class DecisionAsked(_In):
 
     approve: Literal["all", "none"] | Annotated[list[Annotated[int, Field(ge=0, le=1_000_000)]], Field(max_length=10_000)]
     """`all`, `none`, or the numbers of the calls that are approved."""
+    always: AlwaysAsked | None = None
+    """Also makes rules by which later calls of these tools need no approval."""
 
 
 class AuditView(_Out):

@@ -3,12 +3,13 @@
 import getpass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 from gristmill.errors import Refused
-from gristmill.runtime.open.open_approvals import Approval, open_approvals
+from gristmill.runtime.open.open_approvals import Approval, Approvals, open_approvals
+from gristmill.runtime.values.approval_values import RuleScope, StandingRule
 from gristmill.serve.cli.terminal.print_tables import Column, print_table
 from gristmill.serve.cli.terminal.safe_output import neutralize_text, print_json, stderr, stdout
 from gristmill.serve.cli.terminal.show_plan import explain_cut, parse_numbers, print_plan
@@ -64,6 +65,10 @@ def show(
 def approve(
     id: Id,  # noqa: A002 - the record's own word
     only: Annotated[str | None, typer.Option(help="Approve only these calls, such as `1,3-5`; the others are denied.")] = None,
+    always: Annotated[
+        Literal["session", "caller"] | None,
+        typer.Option(help="Also allow the tools of the approved calls from now on, in this session or for this caller."),
+    ] = None,
     by: By = None,
     json: Json = False,
     config: ConfigFile = None,
@@ -81,7 +86,7 @@ def approve(
     found = use_opened(open_approvals, config, lambda inbox: inbox.get(id)) if chosen == "all" else None
     if found is not None and found.standing == "pending" and (why := explain_cut(found.plan)):
         raise Refused(why, rule="approval.cut")
-    _decide_and_print(config, id, chosen, by, json=json)
+    _decide_and_print(config, id, chosen, by, json=json, always=always)
 
 
 @app.command()
@@ -93,8 +98,46 @@ def deny(id: Id, by: By = None, json: Json = False, config: ConfigFile = None) -
     _decide_and_print(config, id, "none", by, json=json)
 
 
-def _decide_and_print(config: Path | None, id: str, chosen: Any, by: str | None, *, json: bool) -> None:  # noqa: A002
-    found = use_opened(open_approvals, config, lambda inbox: inbox.decide(id, chosen, by=by or _name_decider()))
+@app.command()
+def rules(json: Json = False, config: ConfigFile = None) -> None:
+    """List the rules that were made while approving, newest first.
+
+    Example: `gristmill approvals rules`
+    """
+    found = use_opened(open_approvals, config, lambda inbox: inbox.rules.list())
+    if json:
+        print_json([rule.fields() for rule in found])
+        return
+    for rule in found:
+        stdout().print(neutralize_text(f"{rule.id}  {rule.text} (by {rule.made_by}, {_format_time(rule.created)} UTC)"))
+
+
+@app.command()
+def revoke(
+    id: Annotated[str, typer.Argument(help="The id of the rule, as `gristmill approvals rules` shows it.", metavar="ID")],  # noqa: A002
+    by: By = None,
+    config: ConfigFile = None,
+) -> None:
+    """Revoke a rule: from now on calls of its tool need approval again.
+
+    Example: `gristmill approvals revoke ar_0f8c...`
+    """
+    found = use_opened(open_approvals, config, lambda inbox: inbox.rules.revoke(id, by=by or _name_decider()))
+    stderr().print(neutralize_text(f"revoked: {found.text}"))
+
+
+def _decide_and_print(
+    config: Path | None, plan: str, chosen: Any, by: str | None, *, json: bool, always: RuleScope | None = None
+) -> None:
+    who = by or _name_decider()
+
+    async def decide(inbox: Approvals) -> tuple[Approval, tuple[StandingRule, ...]]:
+        decided = await inbox.decide(plan, chosen, by=who)
+        return decided, await inbox.allow_always(decided, always, by=who) if always else ()
+
+    found, made = use_opened(open_approvals, config, decide)
+    for rule in made:
+        stderr().print(neutralize_text(f"{rule.id}: {rule.text}"))
     if json:
         _print_json(found)
         return

@@ -37,7 +37,7 @@ def create(
     """
     seconds = None if days is None else days * 86_400
     text, token = use_opened(
-        _open_tokens, config, lambda tokens: tokens.create(name, tenant=tenant, scopes=scope, seconds=seconds)
+        open_tokens, config, lambda tokens: tokens.create(name, tenant=tenant, scopes=scope, seconds=seconds)
     )
     if json:
         print_json({"token": text, **_token_to_json(token)})
@@ -56,7 +56,7 @@ def list_(
 
     Example: `gristmill tokens list`
     """
-    found = use_opened(_open_tokens, config, lambda tokens: tokens.list(tenant))
+    found = use_opened(open_tokens, config, lambda tokens: tokens.list(tenant))
     if json:
         print_json([_token_to_json(token) for token in found])
         return
@@ -80,12 +80,13 @@ def revoke(
 
     Example: `gristmill tokens revoke 3f9a0c51d2e7`
     """
-    token = use_opened(_open_tokens, config, lambda tokens: tokens.revoke(id))
+    token = use_opened(open_tokens, config, lambda tokens: tokens.revoke(id))
     stderr().print(f"token {token.id} of {token.caller} is revoked")
 
 
 @asynccontextmanager
-async def _open_tokens(config: Config) -> AsyncGenerator[TokenRegister]:
+async def open_tokens(config: Config) -> AsyncGenerator[TokenRegister]:
+    """Opens the register of tokens."""
     async with open_config_store(config) as store:
         yield TokenRegister(store)
 
