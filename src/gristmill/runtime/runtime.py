@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from gristmill.runtime.rooms import Rooms
     from gristmill.runtime.tools.choose_mode import ChosenMode
     from gristmill.runtime.tools.discovery import DescribedTools, SearchAnswer, ServerRow
+    from gristmill.store.base import Store
     from gristmill.upstream.base import Ask
     from gristmill.upstream.described_functions import DescribedFunction
     from gristmill.upstream.python_functions import Function
@@ -367,6 +368,11 @@ class Runtime:
     def audit(self) -> Audit:
         """Returns the audit: records of what happened, in a chain that shows every change."""
         return self._rooms.recorder.audit
+
+    @property
+    def store(self) -> Store:
+        """Returns the database of this runtime, for layers above it that keep something of their own there."""
+        return self._rooms.intake.store
 
     @property
     def traces(self) -> NoTraces:

@@ -6,5 +6,6 @@ from gristmill.store.schema.v0002_record_formats import RECORD_FORMATS
 from gristmill.store.schema.v0003_session_generations import SESSION_GENERATIONS
 from gristmill.store.schema.v0004_token_claims import TOKEN_CLAIMS
 from gristmill.store.schema.v0005_conversations import CONVERSATIONS
+from gristmill.store.schema.v0006_rollouts import ROLLOUTS
 
-MIGRATIONS: tuple[Migration, ...] = (FIRST, RECORD_FORMATS, SESSION_GENERATIONS, TOKEN_CLAIMS, CONVERSATIONS)
+MIGRATIONS: tuple[Migration, ...] = (FIRST, RECORD_FORMATS, SESSION_GENERATIONS, TOKEN_CLAIMS, CONVERSATIONS, ROLLOUTS)
