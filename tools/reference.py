@@ -114,7 +114,9 @@ def events_page() -> str:
 
 def http_page() -> str:
     """Every route with what it takes and answers, from the OpenAPI that the service itself gives."""
-    runtime: Any = types.SimpleNamespace(config=Config())
+    runtime: Any = types.SimpleNamespace(
+        config=Config(), store=None, metrics=None, audit=types.SimpleNamespace(record=None)
+    )  # fmt: skip
     openapi = build_app(open_door(runtime)).openapi()
     lines = ["# HTTP", "", "From the service's own `/openapi.json`. Any other status than those named is a problem: "]
     lines[-1] += "`application/problem+json` with `code` and `message`."

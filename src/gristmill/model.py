@@ -90,6 +90,8 @@ class Execution(Struct, frozen=True, kw_only=True):
     """The conversation that it belongs to in the token accounts; without one, its session, or the execution alone."""
     language: Language | None = None
     """The language of the code; without one it is recognised: Python, or TypeScript where the code is no Python."""
+    arm: str | None = None
+    """The arm of a rollout that its caller has; records, accounts, metrics and traces name it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -103,6 +103,11 @@ class ArmOutcomes:
         )
         self._store.write_soon((_INSERT, row))
 
+    def add_tokens(self, id_: str, tokens_in: int, tokens_out: int, direct: int, dollars: float) -> None:
+        """Adds the tokens to an outcome that was stored before they were counted, without waiting."""
+        sql = "UPDATE arm_outcomes SET tokens_in = ?, tokens_out = ?, direct_tokens = ?, dollars = ? WHERE id = ?"
+        self._store.write_soon((sql, (tokens_in, tokens_out, direct, dollars, id_)))
+
     async def store_feedback(self, given: Feedback, *, whole_tenant: bool = False) -> int:
         """Stores feedback and adds it to the outcome (the last of a conversation); returns how many arms' outcomes it reached.
 
@@ -167,6 +172,11 @@ class ArmOutcomes:
         return tuple(map(_parse_outcome, reversed(await self._store.read(sql, rollout, since, until))))
 
 
+def name_reported_outcome(who: Identity, id_: str) -> str:
+    """Returns the id under which an outcome is kept that a caller reported with an id of its own."""
+    return f"{who.tenant}/{who.caller}/{id_}"
+
+
 def build_forget_outcomes(before: float) -> tuple[Statement, ...]:
     """Returns the statements that delete outcomes and feedback older than ``before``."""
     return tuple((f"DELETE FROM {table} WHERE at < ?", (before,)) for table in ("arm_outcomes", "arm_feedback"))  # noqa: S608
@@ -176,9 +186,9 @@ def _add_feedback(transaction: Transaction, *, given: Feedback, whole_tenant: bo
     who = given.identity
     owner, values = ("", ()) if whole_tenant else ("AND caller = ?", (who.caller,))
     rows = transaction.run(
-        f"SELECT id, rollout, arm FROM arm_outcomes WHERE tenant = ? AND (id = ? OR conversation = ?) {owner} "  # noqa: S608
+        f"SELECT id, rollout, arm FROM arm_outcomes WHERE tenant = ? AND (id = ? OR id = ? OR conversation = ?) {owner} "  # noqa: S608
         "ORDER BY at DESC LIMIT 1",
-        who.tenant, given.outcome, given.outcome, *values,
+        who.tenant, given.outcome, name_reported_outcome(who, given.outcome), given.outcome, *values,
     )  # fmt: skip
     if not rows:
         raise NotFound(

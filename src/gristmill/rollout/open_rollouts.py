@@ -7,12 +7,13 @@ from contextlib import asynccontextmanager
 from gristmill.config.tree import Config
 from gristmill.errors import ConfigError
 from gristmill.model import Json
-from gristmill.rollout.check_guardrails import list_guardrails
+from gristmill.rollout.check_guardrails import GuardrailFinding, list_guardrails
 from gristmill.rollout.rollout_state import RolloutState, Step
-from gristmill.rollout.rollouts import FlagSource, Rollouts, RolloutWatch
+from gristmill.rollout.rollouts import FlagSource, Rollouts
 from gristmill.runtime.open.open_records import open_config_store, open_written_audit
 from gristmill.runtime.runtime import Runtime
 from gristmill.runtime.values.audit_values import AuditRecord
+from gristmill.runtime.values.metric_values import GuardrailFigures, NoMetrics
 
 Record = Callable[[AuditRecord], None]
 
@@ -31,20 +32,35 @@ async def open_rollouts(config: Config) -> AsyncGenerator[Rollouts]:
 
 
 @asynccontextmanager
-async def serve_rollouts(runtime: Runtime, watch: RolloutWatch | None = None) -> AsyncGenerator[Rollouts]:
+async def serve_rollouts(runtime: Runtime) -> AsyncGenerator[Rollouts]:
     """Opens the rollout of a serving runtime; its guardrails are looked at every second while the block runs.
 
     Raises:
         ConfigError: a guardrail cannot be used, or `gristmill[openfeature]` is missing.
     """
     made = build_rollouts(runtime)
-    watching = asyncio.create_task(made.watch_forever(watch)) if made.config.name else None
+    made.keep_watch(MetricsWatch(runtime.metrics))
     try:
         yield made
     finally:
-        if watching is not None:
-            watching.cancel()
-            await asyncio.gather(watching, return_exceptions=True)
+        if made.watching is not None:
+            made.watching.cancel()
+            await asyncio.gather(made.watching, return_exceptions=True)
+
+
+class MetricsWatch:
+    """Shows in the metrics where the rollout stands and what its guardrails show."""
+
+    def __init__(self, metrics: NoMetrics) -> None:
+        self._metrics = metrics
+
+    def note_look(self, state: RolloutState, findings: tuple[GuardrailFinding, ...]) -> None:
+        """Notes what a look saw."""
+        figures = [
+            GuardrailFigures(guardrail=one.when, arm=one.arm, value=one.value, limit=one.limit, is_breached=one.is_breached)
+            for one in findings
+        ]
+        self._metrics.set_rollout(state.percent, state.standing, figures)
 
 
 def build_rollouts(runtime: Runtime) -> Rollouts:

@@ -78,6 +78,7 @@ class Rollouts:
         self.stages: tuple[RolloutStage, ...] = list_stages(config) if config.name else ()
         self.guardrails: tuple[Guardrail, ...] = list_guardrails(config)
         self._known: tuple[float, RolloutState] | None = None
+        self.watching: asyncio.Task[None] | None = None
 
     async def read_state(self) -> RolloutState:
         """Returns where the rollout stands now.
@@ -168,6 +169,11 @@ class Rollouts:
             return await self.take_step(name, by=OURSELVES, reason=reason, numbers=numbers, version=state.version)
         except Conflict:
             return await self.read_state()  # another process was first
+
+    def keep_watch(self, watch: RolloutWatch | None = None) -> None:
+        """Starts to look every second, if nothing in this process does already; it ends with the event loop."""
+        if self.config.name and (self.watching is None or self.watching.done()):
+            self.watching = asyncio.create_task(self.watch_forever(watch))
 
     async def watch_forever(self, watch: RolloutWatch | None = None) -> None:
         """Looks every second, without end; less often where a look takes long."""

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from gristmill.runtime.execution.plan_details import PlanDetails
     from gristmill.runtime.open.session_stores import SessionStores
     from gristmill.runtime.recording.read_stats import Stats
+    from gristmill.runtime.recording.token_accounts import CountListener
     from gristmill.runtime.rooms import Rooms
     from gristmill.runtime.tools.choose_mode import ChosenMode
     from gristmill.runtime.tools.discovery import DescribedTools, SearchAnswer, ServerRow
@@ -187,6 +188,7 @@ class Runtime:
         promised: bool = False,
         conversation: str | None = None,
         language: Language | None = None,
+        arm: str | None = None,
     ) -> Outcome:
         """Executes ``code`` and returns an outcome, whether the code succeeds or fails.
 
@@ -197,7 +199,7 @@ class Runtime:
         receives output and calls as they happen. ``ask`` answers the questions of servers about this execution's calls; the
         runtime must have been opened with one, too. The outcome of a ``promised`` execution is stored: see ``accept_execution``
         and ``outcome``. ``conversation`` names the loop of a model that the token accounts add up; without it a session is one.
-        ``language`` is recognised from the code if it is not given.
+        ``language`` is recognised from the code if it is not given. ``arm`` is the arm of a rollout that the caller has.
 
         Raises:
             SandboxError: the sandbox, not the code, failed.
@@ -225,6 +227,7 @@ class Runtime:
             promised=promised,
             conversation=conversation,
             language=choose_language(language),
+            arm=arm,
         )
         with self._rooms.callers.attach_caller(execution.id, emit, ask):
             return await self._execute(execution, emit, approve)
@@ -245,6 +248,7 @@ class Runtime:
         execution_id: str | None = None,
         ask: Ask | None = None,
         conversation: str | None = None,
+        arm: str | None = None,
     ) -> Outcome:
         """Calls one tool (``server.tool``) without a sandbox, through the same rules, masks, journal and records as from code.
 
@@ -264,6 +268,7 @@ class Runtime:
             identity=choose_identity(identity, caller=caller, tenant=tenant),
             budget=choose_budget(budget),
             conversation=conversation,
+            arm=arm,
         )
         with self._rooms.callers.attach_caller(execution.id, emit, ask):
             return await self._execute(execution, emit, approve, direct)
@@ -383,6 +388,10 @@ class Runtime:
     def metrics(self) -> NoMetrics:
         """Returns the metrics for Prometheus; nothing is counted unless the runtime is serving."""
         return self._rooms.recorder.metrics
+
+    def listen_to_token_counts(self, listener: CountListener) -> None:
+        """Has ``listener`` told of every execution whose tokens were counted; it may be called from a thread."""
+        self._rooms.recorder.accounts.listeners.append(listener)
 
     async def stats(
         self, *, session: str | None = None, tenant: str = LOCAL, since: float = 0.0, execution: str | None = None,
