@@ -15,7 +15,7 @@ FILE = Path(__file__).parents[1] / "dashboard" / "openapi.json"
 
 def read_document() -> dict[str, Any]:
     """Return the document that the service itself gives at ``/openapi.json``, without starting it."""
-    runtime: Any = SimpleNamespace(config=Config())
+    runtime: Any = SimpleNamespace(config=Config(), store=None, metrics=None, audit=SimpleNamespace(record=None))
     return build_app(open_door(runtime)).openapi()
 
 

@@ -13,6 +13,7 @@ from gristmill import errors, events
 from gristmill.config.sections.base import Section, read_field_sentences
 from gristmill.config.sections.policy_section import RuleConfig
 from gristmill.config.sections.quota_section import ServerQuota
+from gristmill.config.sections.rollout_section import ArmConfig, GroupConfig, GuardrailConfig, StageConfig
 from gristmill.config.sections.servers_section import ServerConfig
 from gristmill.config.tree import Config
 from gristmill.ledger.metrics import METRICS
@@ -44,6 +45,10 @@ def config_page() -> str:
     servers = ["", "## `[servers.NAME]`", "", "One tool server.", "", *_section(ServerConfig, "servers.NAME.")]
     servers += ["", "## `[[policy.rules]]`", "", "One rule.", "", *_section(RuleConfig, "policy.rules.")]
     servers += ["", "## `[quota.servers.NAME]`", "", "One server.", "", *_section(ServerQuota, "quota.servers.NAME.")]
+    servers += ["", "## `[rollout.arms.NAME]`", "", "One arm.", "", *_section(ArmConfig, "rollout.arms.NAME.")]
+    servers += ["", "## `[[rollout.stages]]`", "", "One stage.", "", *_section(StageConfig, "rollout.stages.")]
+    servers += ["", "## `[[rollout.guardrails]]`", "", "One guardrail.", "", *_section(GuardrailConfig, "rollout.guardrails.")]
+    servers += ["", "## `[rollout.groups.NAME]`", "", "One group.", "", *_section(GroupConfig, "rollout.groups.NAME.")]
     return "\n".join(lines + _section(Config, "") + servers) + "\n"
 
 
@@ -60,7 +65,7 @@ def _section(section: type[Section], path: str) -> list[str]:
             plain = field.get_default(call_default_factory=True)
             default = f"{len(plain)} modules" if name == "preload" else plain
             told = "required" if field.is_required() else f"default `{default}`"
-            lines.append(f"- `{name}` ({told}): {says[name]}")
+            lines.append(f"- `{field.alias or name}` ({told}): {says[name]}")
     return lines + nested
 
 
@@ -109,7 +114,9 @@ def events_page() -> str:
 
 def http_page() -> str:
     """Every route with what it takes and answers, from the OpenAPI that the service itself gives."""
-    runtime: Any = types.SimpleNamespace(config=Config())
+    runtime: Any = types.SimpleNamespace(
+        config=Config(), store=None, metrics=None, audit=types.SimpleNamespace(record=None)
+    )  # fmt: skip
     openapi = build_app(open_door(runtime)).openapi()
     lines = ["# HTTP", "", "From the service's own `/openapi.json`. Any other status than those named is a problem: "]
     lines[-1] += "`application/problem+json` with `code` and `message`."

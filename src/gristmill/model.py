@@ -92,6 +92,8 @@ class Execution(Struct, frozen=True, kw_only=True):
     """The language of the code; without one it is recognised: Python, or TypeScript where the code is no Python."""
     parent: str | None = None
     """The execution from which it was asked for: in the audit it stands under that one."""
+    arm: str | None = None
+    """The arm of a rollout that its caller has; records, accounts, metrics and traces name it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ import { Header } from "../parts/page-header.tsx";
 import { formatCount, timeZone } from "../text/format.ts";
 import { Records } from "./records.tsx";
 
-const KINDS = ["", "execution", "call", "search", "security", "approval"];
+const KINDS = ["", "execution", "call", "search", "security", "approval", "rollout"];
 const NO_FILTERS = { kind: "", tool: "", status: "", caller: "", session: "", since: "", until: "" };
 export type AuditFilters = typeof NO_FILTERS;
 const HINTS = [

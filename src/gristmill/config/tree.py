@@ -26,6 +26,7 @@ from gristmill.config.sections.policy_section import PolicyConfig
 from gristmill.config.sections.programs_section import ProgramsConfig
 from gristmill.config.sections.quota_section import QuotaConfig
 from gristmill.config.sections.records_section import RecordsConfig
+from gristmill.config.sections.rollout_section import RolloutConfig
 from gristmill.config.sections.serve_section import ServeConfig
 from gristmill.config.sections.servers_section import SECRET_REFERENCE, ServersConfig, looks_secret
 from gristmill.config.sections.session_section import SessionsConfig, SkillsConfig
@@ -207,6 +208,8 @@ class Config(Section):
     """The model in front of the tools."""
     serve: ServeConfig = use_section_defaults()
     """Who may use the HTTP service, and how much."""
+    rollout: RolloutConfig = use_section_defaults()
+    """A comparison of ways of working on real traffic, and a gradual change from one to another."""
 
     @property
     def state_dir(self) -> Path:

@@ -1,6 +1,6 @@
 """Lists the metrics for Prometheus, and counts none of them: ``prometheus_metrics`` counts where counting is on."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -12,6 +12,7 @@ UNKNOWN_SERVER = "unknown"
 """The server label of calls to a server that does not exist."""
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+_CHARACTERS = (50.0, 100.0, 200.0, 400.0, 800.0, 1_600.0, 3_200.0, 6_400.0, 12_800.0, 100_000.0)
 _MEGABYTES = (4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1024.0, 4096.0)
 
 
@@ -64,8 +65,94 @@ METRICS = (
         shape="gauge",
         meaning="1 if the clock agrees with the time that has passed; 0 if it jumped, and nothing is deleted as old.",
     ),
+    Metric(
+        name="tokens_total",
+        shape="counter",
+        labels=("way", "arm", "tenant"),
+        meaning="Tokens of executions: what they cost (`code`), and what direct calls would have cost (`direct`).",
+    ),
+    Metric(
+        name="cost_dollars_total",
+        shape="counter",
+        labels=("way", "arm"),
+        meaning="The same tokens in dollars, at `records.token_price`.",
+    ),
+    Metric(
+        name="tokens_saved_by_use",
+        shape="gauge",
+        labels=("use",),
+        meaning="Tokens saved against direct calls since the start, by what the program did.",
+    ),
+    Metric(
+        name="executions_by_use_total",
+        shape="counter",
+        labels=("use",),
+        meaning="Executions by what the program did: `filtering`, `workflow`, `polling`, `other`.",
+    ),
+    Metric(name="code_length_characters", shape="histogram", buckets=_CHARACTERS, meaning="Length of programs."),
+    Metric(
+        name="code_execution_errors_total",
+        shape="counter",
+        labels=("type",),
+        meaning="Executions that did not succeed, by the type of their error.",
+    ),
+    Metric(
+        name="tool_combinations",
+        shape="gauge",
+        labels=("tools",),
+        meaning="Executions since the start that used these tools together: the most frequent combinations.",
+    ),
+    Metric(
+        name="arm_outcomes_total",
+        shape="counter",
+        labels=("arm", "outcome"),
+        meaning="Turns and executions of each arm of the rollout: `ok` or `failed`.",
+    ),
+    Metric(
+        name="arm_outcome_duration_seconds",
+        shape="histogram",
+        labels=("arm",),
+        buckets=_SECONDS,
+        meaning="How long a turn or an execution of an arm took.",
+    ),
+    Metric(name="rollout_percent", shape="gauge", meaning="Percent of users that have a new arm."),
+    Metric(
+        name="rollout_standing",
+        shape="gauge",
+        labels=("standing",),
+        meaning="1 for how the rollout stands: `idle`, `running`, `held` or `rolled_back`.",
+    ),
+    Metric(name="rollout_guardrail_value", shape="gauge", labels=("guardrail", "arm"), meaning="What a guardrail shows now."),
+    Metric(name="rollout_guardrail_limit", shape="gauge", labels=("guardrail", "arm"), meaning="The limit of a guardrail."),
+    Metric(
+        name="rollout_guardrail_breached",
+        shape="gauge",
+        labels=("guardrail", "arm"),
+        meaning="1 if the condition of a guardrail has come true, 0 if not.",
+    ),
     Metric(name="security_events_total", shape="counter", labels=("rule",), meaning="Refusals, limits reached and anomalies."),
 )
+
+
+class TokenFigures(Struct, frozen=True, kw_only=True):
+    """What an execution cost in tokens and dollars, and what direct calls would have cost."""
+
+    tenant: str
+    arm: str
+    use: str
+    code: int
+    direct: int
+    dollars_per_token: float
+
+
+class GuardrailFigures(Struct, frozen=True, kw_only=True):
+    """What one guardrail shows for one arm."""
+
+    guardrail: str
+    arm: str
+    value: float | None
+    limit: float
+    is_breached: bool
 
 
 class NoMetrics:
@@ -103,6 +190,18 @@ class NoMetrics:
 
     def count_http_request(self, route: str, status: int) -> None:
         """Counts an HTTP request that was answered."""
+
+    def count_program(self, characters: int, error_type: str | None, tools: frozenset[str]) -> None:
+        """Counts the length of a program, the type of its error, and the tools that it used together."""
+
+    def count_tokens(self, tokens: TokenFigures) -> None:
+        """Counts what an execution cost in tokens and money, and what it saved by its use."""
+
+    def count_arm_outcome(self, arm: str, *, failed: bool, seconds: float) -> None:
+        """Counts a turn or an execution of an arm."""
+
+    def set_rollout(self, percent: float, standing: str, guardrails: Sequence[GuardrailFigures]) -> None:
+        """Notes where the rollout stands and what its guardrails show, in place of what was noted before."""
 
     def render(self) -> bytes:
         """Returns an empty exposition."""

@@ -27,10 +27,16 @@ class Traces(NoTraces):
         self._tracer: Tracer = provider.get_tracer("gristmill")
 
     @contextmanager
-    def open_execution_span(self, id: str, session: str | None = None) -> Generator[ReportEnding]:  # noqa: A002
+    def open_execution_span(
+        self,
+        id: str,  # noqa: A002
+        session: str | None = None,
+        arm: str | None = None,
+    ) -> Generator[ReportEnding]:
         """Opens the span of an execution; calls made within it are its children. ``failed`` and similar statuses are errors."""
         given = {names.OPERATION: names.EXECUTE_TOOL, names.TOOL_NAME: names.CODE_TOOL, names.EXECUTION: id}
         given |= {names.TOOL_TYPE: names.EXTENSION} | ({names.CONVERSATION: session} if session else {})
+        given |= {names.ARM: arm} if arm else {}
         with self._open_span(names.EXECUTION_SPAN, SpanKind.INTERNAL, given) as span:
 
             def report_ending(status: str) -> None:

@@ -1,13 +1,23 @@
 """Counts with the Prometheus library. Imported only when counting is on: the library loads a web server."""
 
+import builtins
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter as Counted
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from gristmill.ledger.metrics import METRICS, UNKNOWN_SERVER, Metric, NoMetrics
+from gristmill.ledger.metrics import METRICS, UNKNOWN_SERVER, GuardrailFigures, Metric, NoMetrics, TokenFigures
 
+MOST_TENANTS, OTHER = 100, "other"
+"""How many tenants have a label of their own; the others share one."""
+MOST_COMBINATIONS, SHOWN_COMBINATIONS, MOST_COMBINED = 1_000, 20, 8
+"""Combinations of tools that are counted, those that are shown, and the tools that one names."""
+STANDINGS = ("idle", "running", "held", "rolled_back")
+_ERROR_TYPES = frozenset(
+    name for name, kind in vars(builtins).items() if isinstance(kind, type) and issubclass(kind, BaseException)
+) | {"refused", "limited", "LimitExceeded", "Crashed", "ToolError"}
 _CREATED = re.compile(rb"(# (HELP|TYPE) )?\w+_created[ {]")
 
 
@@ -30,6 +40,8 @@ class Metrics(NoMetrics):
         for kind, size in (sizes or {}).items():
             self._metrics["sandbox_pool_size"].labels(kind).set(size)
         self._servers: frozenset[str] = frozenset()
+        self._tenants: set[str] = set()
+        self._combinations: Counted[str] = Counted()
         self.add_servers(servers)
         self._create_zero_series()
 
@@ -93,6 +105,45 @@ class Metrics(NoMetrics):
         """Counts an HTTP request that was answered."""
         self._metrics["http_requests_total"].labels(route, str(status)).inc()
 
+    def count_program(self, characters: int, error_type: str | None, tools: frozenset[str]) -> None:
+        """Counts the length of a program, the type of its error, and the tools that it used together."""
+        self._metrics["code_length_characters"].observe(characters)
+        if error_type is not None:
+            self._metrics["code_execution_errors_total"].labels(_name_error(error_type)).inc()
+        if len(tools) > 1:
+            combination = " + ".join(sorted(tools)[:MOST_COMBINED])
+            if combination in self._combinations or len(self._combinations) < MOST_COMBINATIONS:
+                self._combinations[combination] += 1
+
+    def count_tokens(self, tokens: TokenFigures) -> None:
+        """Counts what an execution cost in tokens and money, and what it saved by its use."""
+        if tokens.tenant not in self._tenants and len(self._tenants) < MOST_TENANTS:
+            self._tenants.add(tokens.tenant)
+        tenant = tokens.tenant if tokens.tenant in self._tenants else OTHER
+        for way, count in (("code", tokens.code), ("direct", tokens.direct)):
+            self._metrics["tokens_total"].labels(way, tokens.arm, tenant).inc(count)
+            self._metrics["cost_dollars_total"].labels(way, tokens.arm).inc(count * tokens.dollars_per_token)
+        self._metrics["tokens_saved_by_use"].labels(tokens.use).inc(tokens.direct - tokens.code)
+        self._metrics["executions_by_use_total"].labels(tokens.use).inc()
+
+    def count_arm_outcome(self, arm: str, *, failed: bool, seconds: float) -> None:
+        """Counts a turn or an execution of an arm."""
+        self._metrics["arm_outcomes_total"].labels(arm, "failed" if failed else "ok").inc()
+        self._metrics["arm_outcome_duration_seconds"].labels(arm).observe(seconds)
+
+    def set_rollout(self, percent: float, standing: str, guardrails: Sequence[GuardrailFigures]) -> None:
+        """Notes where the rollout stands and what its guardrails show, in place of what was noted before."""
+        self._metrics["rollout_percent"].set(percent)
+        for each in STANDINGS:
+            self._metrics["rollout_standing"].labels(each).set(each == standing)
+        for name in ("value", "limit", "breached"):
+            self._metrics[f"rollout_guardrail_{name}"].clear()
+        for rail in guardrails:
+            if rail.value is not None:
+                self._metrics["rollout_guardrail_value"].labels(rail.guardrail, rail.arm).set(rail.value)
+            self._metrics["rollout_guardrail_limit"].labels(rail.guardrail, rail.arm).set(rail.limit)
+            self._metrics["rollout_guardrail_breached"].labels(rail.guardrail, rail.arm).set(rail.is_breached)
+
     def render(self) -> bytes:
         """Returns the exposition in the text format that every scraper reads."""
         if self._pool is not None:
@@ -100,10 +151,18 @@ class Metrics(NoMetrics):
             gauge.clear()  # a state without sandboxes must not keep its last count
             for state, count in self._pool().items():
                 gauge.labels(state).set(count)
+        self._metrics["tool_combinations"].clear()
+        for combination, count in self._combinations.most_common(SHOWN_COMBINATIONS):
+            self._metrics["tool_combinations"].labels(combination).set(count)
         self._metrics["clock_trusted"].set(self._clock_trusted())
         # The library adds the creation time of each series. Its off switch is global, and the process may run other code too.
         lines = generate_latest(self.registry).splitlines(keepends=True)
         return b"".join(line for line in lines if not _CREATED.match(line))
+
+
+def _name_error(error_type: str) -> str:
+    """Returns the label of an error: programs may raise types of any name, and all that are not Python's share one."""
+    return error_type if error_type in _ERROR_TYPES else OTHER
 
 
 def _create_metric(metric: Metric, registry: CollectorRegistry) -> Any:

@@ -17,7 +17,12 @@ class NoTraces:
     """Creates no spans."""
 
     @contextmanager
-    def open_execution_span(self, id: str, session: str | None = None) -> Generator[ReportEnding]:  # noqa: A002, ARG002
+    def open_execution_span(
+        self,
+        id: str,  # noqa: A002, ARG002
+        session: str | None = None,  # noqa: ARG002
+        arm: str | None = None,  # noqa: ARG002
+    ) -> Generator[ReportEnding]:
         """Opens the span of an execution; the caller gives the status to the yielded function."""
         yield _ignore_ending
 

@@ -13,6 +13,7 @@ ERROR_TYPE = "error.type"
 # Our own names: the conventions have no word for code that calls tools.
 EXECUTION = "gristmill.execution.id"
 STATUS = "gristmill.execution.status"
+ARM = "gristmill.rollout.arm"
 SERVER = "gristmill.server"
 CODE_TOOL = "execute_code"
 EXTENSION = "extension"

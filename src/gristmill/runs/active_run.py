@@ -61,6 +61,10 @@ class ActiveRun:
     is_begun: bool = False
     is_task: bool = False
     """Whether the client got it as a task: then its request is answered, and no more messages may be sent for that request."""
+    conversation: str | None = None
+    """The conversation that it belongs to, as far as the door knows it."""
+    arm: str | None = None
+    """The arm of a rollout that its caller has; known when its turn has come."""
     outcome: Outcome | None = None
     problem: RunProblem | None = None
     is_replayed: bool = False

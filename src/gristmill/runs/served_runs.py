@@ -10,6 +10,7 @@ from gristmill.model import Outcome
 from gristmill.runs.active_run import ActiveRun
 from gristmill.runs.fair_lanes import FairLanes, LaneRules
 from gristmill.runs.finished_shelf import ShelfRules
+from gristmill.runs.run_arms import RunArms
 from gristmill.runs.run_registry import RunRegistry
 from gristmill.runs.tenant_counts import TenantCounts
 from gristmill.runtime.runtime import Runtime
@@ -35,6 +36,7 @@ class ServedRuns:
     keeps_events: bool = True
     """Whether the events of every run are kept, so that clients can follow it."""
     on_end: Callable[[ActiveRun], None] = ignore_end
+    arms: RunArms = field(default_factory=RunArms)
 
     def refuse_if_draining(self) -> None:
         """Refuses new work while the service is ending.

@@ -71,7 +71,7 @@ async def begin_execution(runs: ServedRuns, request: RunRequest) -> tuple[Active
     runs.refuse_if_draining()
     run = ActiveRun(
         identity=request.identity, session=request.session, background=request.background, may_outlive=request.background,
-        fingerprint=request.fingerprint, code=request.code, via=request.via,
+        fingerprint=request.fingerprint, code=request.code, via=request.via, conversation=request.conversation,
     )  # fmt: skip
     if request.key is not None:
         run.id = make_execution_id(request.key, request.identity)
@@ -94,6 +94,7 @@ async def _execute_request(runs: ServedRuns, run: ActiveRun, request: RunRequest
         request.code, session=request.session, limits=request.limits, context=request.context, resume=request.resume,
         budget=request.budget, strategy=request.strategy, identity=run.identity, emit=run.record_event, execution_id=run.id,
         promised=run.is_promised, conversation=request.conversation, language=request.language,
+        arm=run.arm,
     )  # fmt: skip
 
 
@@ -188,6 +189,7 @@ async def _work_in_turn(
                 if not run.background:
                     # Not earlier: a request that finds no place may be sent again with the same key.
                     await _acknowledge(runs, run, promise)
+                run.arm = await runs.arms.choose_arm(run)
                 return await work()
     except AlreadyExecuted as found:
         run.is_replayed = True
@@ -225,6 +227,7 @@ def _finish_run(runs: ServedRuns, run: ActiveRun) -> None:
     if run.background and run.task.cancelled() and not (run.is_begun or runs.draining):
         _record_cancelled(runs, run)
     runs.registry.mark_ended(run)
+    runs.arms.note_end(run)
     if run.outcome is not None and not run.is_replayed:
         runs.count_outcome(run.identity.tenant, run.outcome)
     if run.outcome is None and run.unstored is None:

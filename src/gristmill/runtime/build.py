@@ -47,6 +47,7 @@ from gristmill.runtime.open.session_stores import SessionStores
 from gristmill.runtime.recording.record_searches import SearchRecorder
 from gristmill.runtime.recording.recorder import Recorder
 from gristmill.runtime.recording.token_accounts import TokenAccounts
+from gristmill.runtime.recording.token_use import build_count_listener
 from gristmill.runtime.rooms import Rooms
 from gristmill.runtime.tools.discovery import Discovery
 from gristmill.runtime.tools.tool_library import ToolLibrary
@@ -137,6 +138,7 @@ def _build_rooms(
 
         metrics = Metrics(pool.states, sizes, servers, stores.clock_guard.may_expire)
     accounts = TokenAccounts(durable.spent, lambda: library.catalog, SURFACE_TOKENS, metrics.count_saved_tokens)
+    accounts.listeners.append(build_count_listener(metrics, config.records.token_price))
     searches = SearchRecorder(audit=durable.audit, accounts=accounts, redactors=durable.redactors, clock=time.time)
     durable.decision_listeners.listeners.append(lambda approval: metrics.count_approval(approval.standing))
     broker = Broker(

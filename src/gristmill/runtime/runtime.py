@@ -46,9 +46,11 @@ if TYPE_CHECKING:
     from gristmill.runtime.execution.plan_details import PlanDetails
     from gristmill.runtime.open.session_stores import SessionStores
     from gristmill.runtime.recording.read_stats import Stats
+    from gristmill.runtime.recording.token_accounts import CountListener
     from gristmill.runtime.rooms import Rooms
     from gristmill.runtime.tools.choose_mode import ChosenMode
     from gristmill.runtime.tools.discovery import DescribedTools, SearchAnswer, ServerRow
+    from gristmill.store.base import Store
     from gristmill.upstream.base import Ask
     from gristmill.upstream.described_functions import DescribedFunction
     from gristmill.upstream.python_functions import Function
@@ -187,6 +189,7 @@ class Runtime:
         conversation: str | None = None,
         language: Language | None = None,
         parent: str | None = None,
+        arm: str | None = None,
     ) -> Outcome:
         """Executes ``code`` and returns an outcome, whether the code succeeds or fails.
 
@@ -198,7 +201,7 @@ class Runtime:
         runtime must have been opened with one, too. The outcome of a ``promised`` execution is stored: see ``accept_execution``
         and ``outcome``. ``conversation`` names the loop of a model that the token accounts add up; without it a session is one.
         ``language`` is recognised from the code if it is not given. In the audit the execution stands under ``parent``, an
-        execution of the same tenant whose program asked for this one.
+        execution of the same tenant whose program asked for this one. ``arm`` is the arm of a rollout that the caller has.
 
         Raises:
             SandboxError: the sandbox, not the code, failed.
@@ -227,6 +230,7 @@ class Runtime:
             conversation=conversation,
             language=choose_language(language),
             parent=parent,
+            arm=arm,
         )
         with self._rooms.callers.attach_caller(execution.id, emit, ask):
             return await self._execute(execution, emit, approve)
@@ -247,6 +251,7 @@ class Runtime:
         execution_id: str | None = None,
         ask: Ask | None = None,
         conversation: str | None = None,
+        arm: str | None = None,
     ) -> Outcome:
         """Calls one tool (``server.tool``) without a sandbox, through the same rules, masks, journal and records as from code.
 
@@ -266,6 +271,7 @@ class Runtime:
             identity=choose_identity(identity, caller=caller, tenant=tenant),
             budget=choose_budget(budget),
             conversation=conversation,
+            arm=arm,
         )
         with self._rooms.callers.attach_caller(execution.id, emit, ask):
             return await self._execute(execution, emit, approve, direct)
@@ -372,6 +378,11 @@ class Runtime:
         return self._rooms.recorder.audit
 
     @property
+    def store(self) -> Store:
+        """Returns the database of this runtime, for layers above it that keep something of their own there."""
+        return self._rooms.intake.store
+
+    @property
     def traces(self) -> NoTraces:
         """Returns the maker of OpenTelemetry spans; it makes none where tracing is off."""
         return self._rooms.recorder.traces
@@ -380,6 +391,10 @@ class Runtime:
     def metrics(self) -> NoMetrics:
         """Returns the metrics for Prometheus; nothing is counted unless the runtime is serving."""
         return self._rooms.recorder.metrics
+
+    def listen_to_token_counts(self, listener: CountListener) -> None:
+        """Has ``listener`` told of every execution whose tokens were counted; it may be called from a thread."""
+        self._rooms.recorder.accounts.listeners.append(listener)
 
     async def stats(
         self, *, session: str | None = None, tenant: str = LOCAL, since: float = 0.0, execution: str | None = None,

@@ -10,7 +10,7 @@ from msgspec.structs import asdict
 from gristmill.ledger.record_text import bound_json, bound_text, encode_canonical, hash_text
 from gristmill.model import LOCAL, Identity, Json
 
-Kind = Literal["execution", "call", "search", "security", "approval"]
+Kind = Literal["execution", "call", "search", "security", "approval", "rollout"]
 ACCEPTED = "accepted"
 """The status of a promise: the record ``EXECUTION/accepted``, which says that its parent execution will run."""
 INSTANCE = "instance"

@@ -44,6 +44,7 @@ class SpentExecution(Struct, frozen=True, kw_only=True):
     returned_bytes: int = 0
     definition_tokens: int = 0
     surface_tokens: int = 0
+    arm: str = ""
 
     @property
     def is_worth(self) -> bool:

@@ -102,7 +102,7 @@ class SpentTokens:
 
 _EXECUTION_COLUMNS = (
     "execution", "conversation", "session", "caller", "at", "ms", "status", "code_tokens", "code_bytes", "returned_tokens",
-    "returned_bytes", "definition_tokens", "surface_tokens",
+    "returned_bytes", "definition_tokens", "surface_tokens", "arm",
 )  # fmt: skip
 _CALL_COLUMNS = (
     "execution", "position", "session", "caller", "tool", "at", "ms", "status", "argument_tokens", "argument_bytes",

@@ -31,6 +31,7 @@ __all__ = [
     "load_ledger_key",
     "open_config_store",
     "open_records",
+    "open_written_audit",
     "read_store_version",
     "trust_clock",
 ]
@@ -107,6 +108,20 @@ async def open_records(config: Config) -> AsyncGenerator[Audit]:
         except StoreUnavailable:
             raise _build_not_found(config) from None
         yield Audit(store, load_ledger_key(config, make=False), config.state_dir)
+
+
+@asynccontextmanager
+async def open_written_audit(config: Config, store: Store) -> AsyncGenerator[Audit]:
+    """Opens the audit of an open store for writing; what was recorded is stored before it closes.
+
+    Raises:
+        ConfigError: the key of the store cannot be used.
+    """
+    audit = Audit(store, load_ledger_key(config), config.state_dir)
+    try:
+        yield audit
+    finally:
+        await audit.close()
 
 
 def _build_not_found(config: Config) -> NotFound:

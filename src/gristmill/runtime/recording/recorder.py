@@ -133,6 +133,10 @@ class ExecutionRecorder(Struct):
             seconds=outcome.execution_time_ms / 1000,
             memory_mb=outcome.memory_mb,
         )
+        is_good = outcome.status in ("ok", "awaiting_approval")
+        self.recorder.metrics.count_program(
+            len(run.execution.code), None if is_good else outcome.error_type or outcome.status, frozenset(outcome.tools_called)
+        )
         self._count_masks(run)
         if self._report_ending is not None:
             self._report_ending(outcome.status)
@@ -244,6 +248,7 @@ class ExecutionRecorder(Struct):
             status=outcome.status,
             code_bytes=len(execution.code),
             returned_bytes=len(returned),
+            arm=execution.arm or "",
         )
         return UncountedExecution(
             tenant=execution.identity.tenant, record=record, code=execution.code, returned=returned, calls=tuple(self.calls_made)
@@ -267,7 +272,7 @@ class ExecutionRecorder(Struct):
             rule=rule,
             bytes=self.bytes,
             ms=ms,
-            details=details or {},
+            details={**(details or {}), **({"arm": execution.arm} if execution.arm else {})},
         )
 
     def _append_record(self, kind: Kind, name: str, **fields: Any) -> None:
@@ -282,7 +287,9 @@ class ExecutionRecorder(Struct):
 
     def __enter__(self) -> "ExecutionRecorder":
         execution = self.run.execution
-        self._report_ending = self._span.enter_context(self.recorder.traces.open_execution_span(execution.id, execution.session))
+        self._report_ending = self._span.enter_context(
+            self.recorder.traces.open_execution_span(execution.id, execution.session, execution.arm)
+        )
         self.trace_context = self.recorder.traces.get_context()
         return self
 

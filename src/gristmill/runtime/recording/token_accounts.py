@@ -63,6 +63,8 @@ class UncountedSearch(Struct, frozen=True, kw_only=True):
         return len(self.record.query) + len(self.answer)
 
 
+CountListener = Callable[[str, SpentExecution, tuple[SpentCall, ...], int], None]
+"""Is told of a counted execution: its tenant, its record, its calls, and what it saved."""
 UncountedWork = UncountedExecution | UncountedSearch
 
 
@@ -76,6 +78,7 @@ class TokenAccounts:
         self, spent: SpentTokens, catalog: Callable[[], Catalog], surface_tokens: int, add_saved: Callable[[int], None]
     ) -> None:
         self._spent, self._catalog, self._surface, self._add_saved = spent, catalog, surface_tokens, add_saved
+        self.listeners: list[CountListener] = []
         self._claims = ClaimedConversations()
         self._definitions: tuple[str, int] = ("", 0)
         """A version of the catalogue, and the tokens of all its definitions."""
@@ -179,6 +182,8 @@ class TokenAccounts:
         self._spent.store_spent(tenant=made.tenant, execution=execution, calls=calls)
         saved = compute_saved(execution, calls)
         self._add_saved(saved)
+        for listener in self.listeners:
+            listener(made.tenant, execution, tuple(calls), saved)
         return saved
 
 

@@ -124,6 +124,10 @@ VERBS = (
         "Create, list and revoke tokens for the HTTP service.",
     ),
     Verb(
+        "rollout", OPERATE, "operate.rollout_verb", None,
+        "Compare ways of working on real traffic, and move to the better one in stages.",
+    ),
+    Verb(
         "bench", OPERATE, "use.bench", "bench",
         "Measure a fresh run, a run in a kept session and a tool call, and compare them with `python -c` on this machine.",
     ),

@@ -10,6 +10,9 @@ from starlette.requests import HTTPConnection
 
 from gristmill.config.sections.serve_section import ServeConfig
 from gristmill.errors import Unauthorized
+from gristmill.rollout.execution_arms import ExecutionArms
+from gristmill.rollout.open_rollouts import build_rollouts
+from gristmill.rollout.rollouts import Rollouts
 from gristmill.runs.fair_lanes import RequestRates
 from gristmill.runs.run_registry import RunRegistry
 from gristmill.runs.served_runs import ServedRuns, open_runs
@@ -32,6 +35,7 @@ class HttpDoor:
     served: ServedRuns
     wall: RequestWall
     authenticate: Authenticate
+    rollouts: Rollouts
     rates: RequestRates
     budget: BodyBudget = field(default_factory=lambda: BodyBudget(compute_body_budget()))
     streams: Counter[str] = field(default_factory=Counter[str])
@@ -78,16 +82,23 @@ class HttpDoor:
         return who
 
 
-def open_door(runtime: Runtime, authenticate: Authenticate | None = None, *, everywhere: bool = False) -> HttpDoor:
+def open_door(
+    runtime: Runtime, authenticate: Authenticate | None = None, *, everywhere: bool = False, rollouts: Rollouts | None = None
+) -> HttpDoor:
     """Builds the door of an open runtime.
 
-    Without ``authenticate`` only requests from this machine are accepted; they get the scopes of ``serve.local_scopes``.
+    Without ``authenticate`` only requests from this machine are accepted; they get the scopes of ``serve.local_scopes``. The
+    guardrails of ``rollouts`` are looked at by the caller; without it, by the door while it has executions.
     """
     served = open_runs(runtime)
     served.on_end = log_run_end
+    rollouts = rollouts or build_rollouts(runtime)
+    served.arms = ExecutionArms(rollouts, runtime)
     wall = RequestWall(config=served.config, everywhere=everywhere)
     rates = RequestRates(served.config.requests_per_minute)
-    return HttpDoor(served=served, wall=wall, authenticate=authenticate or build_verifier(wall, {}), rates=rates)
+    return HttpDoor(
+        served=served, wall=wall, authenticate=authenticate or build_verifier(wall, {}), rates=rates, rollouts=rollouts
+    )
 
 
 def build_verifier(wall: RequestWall, verify: dict[str, Verify]) -> Authenticate:

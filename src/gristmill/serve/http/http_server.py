@@ -19,6 +19,7 @@ import uvicorn
 from gristmill.config.config_source import ConfigSource
 from gristmill.config.tree import Config
 from gristmill.errors import ConfigError, Error
+from gristmill.rollout.open_rollouts import serve_rollouts
 from gristmill.runtime.open.follow_config import follow_config
 from gristmill.runtime.open.open_records import open_config_store
 from gristmill.runtime.runtime import Runtime
@@ -93,8 +94,11 @@ async def open_service(
                 "create a token with `gristmill tokens create NAME`, or set serve.jwt"
             )
         jwt = _build_jwt_verifier(config)
-        async with Runtime.open(config, tools=tools, emit=log_server_change, ask=refuse_questions, serving=True) as runtime:
-            door = open_door(runtime, everywhere=not is_local and not settings.hosts)
+        async with (
+            Runtime.open(config, tools=tools, emit=log_server_change, ask=refuse_questions, serving=True) as runtime,
+            serve_rollouts(runtime) as rollouts,
+        ):
+            door = open_door(runtime, everywhere=not is_local and not settings.hosts, rollouts=rollouts)
             door.authenticate = build_token_verifier(door.wall, tokens, jwt.verify if jwt else None, token)
             try:
                 yield door

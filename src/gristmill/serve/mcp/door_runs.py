@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from gristmill.rollout.execution_arms import ExecutionArms
+from gristmill.rollout.open_rollouts import build_rollouts
 from gristmill.runs.served_runs import open_runs
 from gristmill.serve.mcp.get_runtime import Hall
 
@@ -27,6 +29,7 @@ class DoorRuns:
         runtime = await hall()
         if self._served is None:
             self._served = open_runs(runtime, keeps_events=False)  # no other door is there through which they could be followed
+            self._served.arms = ExecutionArms(build_rollouts(runtime), runtime)
         return self._served
 
     async def close(self, reason: str | None = None) -> None:

@@ -28,8 +28,9 @@ async def open_run_options(
     door: McpDoor, runtime: "Runtime", run: ActiveRun, ask: AskClient | None, ctx: Ctx | None
 ) -> AsyncGenerator[dict[str, Any]]:
     """Yields the options of ``Runtime.execute`` and ``Runtime.call``; progress is sent while the context is open."""
+    run.conversation = door.conversations.name(run.identity)
     options: dict[str, Any] = {
-        "identity": run.identity, "execution_id": run.id, "conversation": door.conversations.name(run.identity)
+        "identity": run.identity, "execution_id": run.id, "conversation": run.conversation, "arm": run.arm
     }  # fmt: skip
     served = await door.get_runs()
     if run.session:

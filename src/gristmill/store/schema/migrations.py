@@ -7,5 +7,9 @@ from gristmill.store.schema.v0003_session_generations import SESSION_GENERATIONS
 from gristmill.store.schema.v0004_token_claims import TOKEN_CLAIMS
 from gristmill.store.schema.v0005_conversations import CONVERSATIONS
 from gristmill.store.schema.v0006_standing_rules import STANDING_RULES
+from gristmill.store.schema.v0007_rollouts import ROLLOUTS
+from gristmill.store.schema.v0008_history_indexes import HISTORY_INDEXES
 
-MIGRATIONS: tuple[Migration, ...] = (FIRST, RECORD_FORMATS, SESSION_GENERATIONS, TOKEN_CLAIMS, CONVERSATIONS, STANDING_RULES)
+MIGRATIONS: tuple[Migration, ...] = (
+    FIRST, RECORD_FORMATS, SESSION_GENERATIONS, TOKEN_CLAIMS, CONVERSATIONS, STANDING_RULES, ROLLOUTS, HISTORY_INDEXES,
+)  # fmt: skip

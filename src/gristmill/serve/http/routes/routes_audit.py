@@ -14,7 +14,7 @@ from gristmill.serve.http.shapes.api_shapes import AuditView, StatsView, Verifie
 from gristmill.serve.http.shapes.documented_as import DocumentedAs
 from gristmill.serve.http.shapes.passed_shapes import AuditTreeView
 
-Kind = Literal["execution", "call", "search", "security", "approval"]
+Kind = Literal["execution", "call", "search", "security", "approval", "rollout"]
 Word = Annotated[str | None, Query(max_length=200)]
 Time = Annotated[float | None, Query(ge=0, le=1e12)]
 

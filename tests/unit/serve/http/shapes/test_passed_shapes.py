@@ -145,7 +145,7 @@ def test_what_runs_now_has_the_fields_that_the_document_names() -> None:
 
 
 def test_the_document_names_each_shape_where_it_is_sent() -> None:
-    runtime = cast("Runtime", SimpleNamespace(config=Config()))
+    runtime = cast("Runtime", SimpleNamespace(config=Config(), store=None, metrics=None, audit=SimpleNamespace(record=None)))
     document: dict[str, Any] = build_app(open_door(runtime)).openapi()
     shapes: dict[str, Any] = document["components"]["schemas"]
     stream: dict[str, Any] = document["paths"]["/executions/{id}/events"]["get"]["responses"]

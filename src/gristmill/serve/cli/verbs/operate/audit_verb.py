@@ -19,7 +19,7 @@ from gristmill.serve.cli.verb_options import ConfigFile, Json
 
 app = typer.Typer(no_args_is_help=True, help="Show, verify and export the record of every execution, call and refusal.")
 
-RecordKind = Literal["execution", "call", "search", "security", "approval"]
+RecordKind = Literal["execution", "call", "search", "security", "approval", "rollout"]
 
 EXIT_BROKEN = 1
 
