@@ -13,7 +13,7 @@ export PYTHONDONTWRITEBYTECODE :=
 COVERAGE ?= --cov --cov-report= --cov-fail-under=93
 LOCK   := uv pip compile --universal --python-version 3.11 --generate-hashes --quiet --custom-compile-command "make lock"
 
-.PHONY: help setup lock upgrade dist site demo test test-all unit test-faults coverage servers check docs attack test-cpython bench bench-search bench-tokens bench-models clean
+.PHONY: help setup lock upgrade dist site demo test test-all test-frameworks unit test-faults coverage servers frameworks check docs attack test-cpython bench bench-search bench-tokens bench-models clean
 
 help:    ## show this
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -36,10 +36,13 @@ test: check unit attack    ## checks, tests and attack tests: what CI runs
 unit: setup servers    ## unit, integration and end-to-end tests, with branch coverage of ground, rooms and hall (COVERAGE= is without)
 	$(BIN)/python tools/run_tests.py tests examples --ignore=tests/attack -m "not thorough" -q -n 3 --dist loadfile $(COVERAGE)
 
-test-all: check servers    ## everything, the heavy matrices included: all tests, attack tests, CPython's own tests
+test-all: check servers frameworks    ## everything, the heavy matrices included: all tests, attack tests, CPython's own tests
 	$(BIN)/python tools/run_tests.py tests examples --ignore=tests/attack -q -n 3 --dist loadfile
 	$(BIN)/python tools/attack.py
 	$(BIN)/python tools/cpython_tests.py
+
+test-frameworks: frameworks    ## agent frameworks over the service, each in its own environment (1.5 GB in .tools)
+	$(BIN)/python -m pytest tests/frameworks tests/e2e/langchain/test_deep_sandbox.py -q
 
 FAULTS := tests/faults tests/e2e/http/test_slow_clients.py tests/deploy/test_small.py tests/integration/upstream/test_large_answers.py \
           $(wildcard tests/integration/test_keep_*.py tests/integration/upstream/test_hostile_*.py tests/integration/store/test_*_faults.py)
@@ -52,6 +55,9 @@ coverage:    ## after `make unit`: which lines and branches no test reached
 
 servers: setup    ## install the real tool servers that the tests talk to, into .tools
 	@$(BIN)/python -m tests.servers
+
+frameworks: setup
+	@$(BIN)/python -m tests.servers frameworks
 
 check: setup    ## format, lint, types, import contracts, generated pages and types, licences, known vulnerabilities; the dashboard too
 	$(BIN)/ruff format --check .

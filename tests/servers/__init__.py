@@ -45,10 +45,20 @@ HOME_ASSISTANT = (
 """The last that runs on Python 3.11."""
 CLIENTS = {
     "client-fastmcp": ("fastmcp==4.1.2",),
-    "client-pydantic-ai": ("pydantic-ai-slim[mcp]==2.66.*",),
+    "client-pydantic-ai": ("pydantic-ai-slim[mcp,openai]==2.66.0",),
     "client-langchain": ("langchain[mcp]==1.4.7",),
+    "client-openai-agents": ("openai-agents==0.24.0",),
+    "client-openai-sdk": ("openai==3.51.0",),
+    "client-anthropic-sdk": ("anthropic==2.10.0",),
 }
 """Real clients, each in an environment of its own."""
+FRAMEWORKS = {
+    "client-agent-framework": ("agent-framework-core==1.23.0", "agent-framework-openai==1.17.0", "mcp==2.3.0", "tenacity==9.1.4"),
+    "client-llamaindex": ("llama-index-core==0.14.25", "llama-index-tools-mcp==0.6.0", "llama-index-llms-openai-like==0.8.1"),
+    "client-adk": ("google-adk[mcp]==2.13.0", "litellm==1.106.2"),
+    "client-crewai": ("crewai[tools]==1.15.30",),
+}
+"""Agent frameworks with large environments (1.5 GB together): `make test-frameworks` installs them."""
 
 
 def client_python(name: str) -> str:

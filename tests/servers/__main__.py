@@ -1,5 +1,7 @@
 """Install the real tool servers that the integration tests talk to: `python -m tests.servers`. Idempotent.
 
+`python -m tests.servers frameworks` installs the agent frameworks instead, whose environments are large.
+
 Each Python server gets its own environment, since they pin different versions of the same libraries. Everything goes to
 `.tools/`; nothing is skipped in silence: what cannot be installed ends the script with an error.
 """
@@ -12,12 +14,29 @@ import venv
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.servers import CLIENTS, HOME_ASSISTANT, NODE, NODE_24, PYTHON, TOOLS, chromium, node_command, oci, postgres, prometheus
+from tests.servers import (
+    CLIENTS,
+    FRAMEWORKS,
+    HOME_ASSISTANT,
+    NODE,
+    NODE_24,
+    PYTHON,
+    TOOLS,
+    chromium,
+    node_command,
+    oci,
+    postgres,
+    prometheus,
+)
 
 
 def main() -> None:
     """Install what is missing."""
     TOOLS.mkdir(exist_ok=True)
+    if sys.argv[1:] == ["frameworks"]:
+        for name, requirements in (FRAMEWORKS | CLIENTS).items():
+            _python(name, requirements)
+        return
     for name, requirements in (PYTHON | CLIENTS | {"home-assistant": HOME_ASSISTANT}).items():
         _python(name, requirements)
     _node("node", NODE)
