@@ -35,7 +35,7 @@ from gristmill.config.tree import Config
 from gristmill.model import LOCAL_IDENTITY, Outcome
 from gristmill.runtime.runtime import Runtime
 from gristmill.runtime.tools.configured_servers import describe_servers
-from gristmill.runtime.values.session_values import SHORT_HANDLE_LETTERS
+from gristmill.serve.mcp.short_handles import shorten_handle
 from gristmill.serve.mcp.tools.known_servers import list_known_servers
 from gristmill.serve.mcp.tools.outcome_result import render_text
 from gristmill.serve.mcp.tools.server_instructions import write_instructions
@@ -89,7 +89,6 @@ class Environment:
         instructions = write_instructions(describe_servers(self._runtime.config, await list_known_servers(self._runtime)))
         talk = Conversation(self.count, *surface(), instructions)
         known, shown, right, cut = set[str](), set[str](), 0, 0
-        opened = await self._runtime.session_stores.sessions.open(task, identity=LOCAL_IDENTITY, letters=SHORT_HANDLE_LETTERS)
         session = NEW_SESSION
         for turn, program in zip(calls, programs, strict=True):
             talk.hear(turn["user"])
@@ -97,10 +96,11 @@ class Environment:
                 talk.answer(said, *texts)
             outcome = await self._runtime.execute(program["code"], session=task)
             right += is_right(outcome, program)
-            expires = opened.expires if session == NEW_SESSION else None
-            text = render_text(replace(outcome, session=opened.handle), expires=expires)
+            opened = await self._runtime.session_stores.sessions.find_by_name(task, identity=LOCAL_IDENTITY)
+            expires, handle = opened.expires if session == NEW_SESSION else None, shorten_handle(opened.handle)
+            text = render_text(replace(outcome, session=handle), expires=expires)
             talk.answer(_write_call(program["code"], session), text)
-            session = opened.handle
+            session = handle
             if outcome.truncated or outcome.left_out:
                 cut += 1
                 talk.answer(_write_call(PRINT_REST, session), program["expect"])

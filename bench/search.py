@@ -20,9 +20,13 @@ from environments import OUT, ROOT, python_with
 from retrieval import SETS, RetrievalSet, bench_folder, load_set, score
 from search_cost import as_tools, measure_cost
 
+from gristmill.catalog.answers.fold_duplicates import MOST_DUPLICATES, fold_duplicates
 from gristmill.catalog.search.tool_index import ToolIndex
 
 OURS = "Gristmill"
+UNFOLDED = "Gristmill, unfolded"
+"""Near-duplicates take a place each, as in the rankings of the baselines."""
+DEPTH = 10
 BASELINES = (
     "toml",
     "requests",
@@ -46,7 +50,9 @@ Measures = dict[str, list[float]]
 def main() -> None:
     """Measure everything, print the table, write the JSON."""
     sets = {name: load_set(name) for name in SETS}
-    rankings = {OURS: {name: our_rankings(data) for name, data in sets.items()}} | baseline_rankings()
+    ways = ((OURS, True), (UNFOLDED, False))
+    ours = {way: {name: our_rankings(data, folded=folded) for name, data in sets.items()} for way, folded in ways}
+    rankings = ours | baseline_rankings()
     measured = {method: {name: score(by_set[name], sets[name].groups) for name in SETS} for method, by_set in rankings.items()}
     cost = measure_cost()
     report = {
@@ -63,12 +69,13 @@ def main() -> None:
     print(table(report))
 
 
-def our_rankings(data: RetrievalSet) -> list[list[int]]:
-    """The first ten tools for every question, by the search that ships."""
+def our_rankings(data: RetrievalSet, *, folded: bool) -> list[list[int]]:
+    """The first ten tools for every question, by the search that ships, as its answers list them; or each duplicate by itself."""
     tools = as_tools(data)
     index = ToolIndex.build(tools)
     position = {id(tool): i for i, tool in enumerate(tools)}
-    return [[position[id(hit.tool)] for hit in index.search(query, 10)] for query in data.queries]
+    found = (index.search(query, DEPTH + MOST_DUPLICATES) for query in data.queries)
+    return [[position[id(hit.tool)] for hit in (fold_duplicates(hits, DEPTH).hits if folded else hits[:DEPTH])] for hits in found]
 
 
 def baseline_rankings() -> dict[str, dict[str, list[list[int]]]]:
@@ -94,7 +101,7 @@ def summary(by_set: Mapping[str, Measures]) -> dict[str, dict[str, float]]:
 def bars(measured: Mapping[str, Mapping[str, Measures]], cost: Mapping[str, Any]) -> dict[str, bool]:
     """What was promised, and whether it holds."""
     result = {method: summary(by_set) for method, by_set in measured.items()}
-    others = [method for method in result if method != OURS]
+    others = [method for method in result if method not in (OURS, UNFOLDED)]
     single = [method for method in others if "RRF" not in method]
 
     def ours_less_best(row: str, methods: Sequence[str]) -> float:

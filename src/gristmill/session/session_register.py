@@ -3,8 +3,6 @@
 import asyncio
 import hashlib
 import json
-import secrets
-import string
 import time
 import uuid
 from collections.abc import Callable, Collection, Sequence
@@ -25,10 +23,6 @@ TOUCH_SECONDS = 60.0
 
 _COLUMNS = "handle, tenant, caller, name, created, used, generation, life"
 
-HANDLE_LETTERS = 26
-"""As many random bits as a UUID of version 4 has: nobody guesses the handle of another caller."""
-SHORT_HANDLE_LETTERS = 8
-"""Enough to tell the sessions of one user from each other, where all requests come from that user."""
 MOST_LISTED = 1_000
 """Most sessions that one page of a listing has."""
 MOST_DELETING = 100
@@ -110,10 +104,8 @@ class SessionRegister:
         self._remove_files, self._forget = remove_files, forget
         self._recent: dict[tuple[str, str], SessionRecord] = {}
 
-    async def open(
-        self, name: str | None, *, identity: Identity, life: float | None = None, letters: int = HANDLE_LETTERS
-    ) -> SessionRecord:
-        """Opens the session with that name, or creates it with a handle of so many letters; every opening counts as a use.
+    async def open(self, name: str | None, *, identity: Identity, life: float | None = None) -> SessionRecord:
+        """Opens the session with that name, or creates it; every opening counts as a use.
 
         A session that is created with a ``life`` holds one result: it is kept for so many seconds without use, does not count
         among the tenant's sessions, and makes room for the next such session when there are too many of them.
@@ -130,9 +122,7 @@ class SessionRegister:
             self._note_use(known.key, known.owner.tenant)
             return known
         name = _check_name(name)
-        record, ended = await self._store.change(
-            lambda step: self._open_in_transaction(step, name, identity, now, life, make_handle(letters))
-        )
+        record, ended = await self._store.change(lambda step: self._open_in_transaction(step, name, identity, now, life))
         for each in ended:
             self._recent.pop((each.owner.tenant, each.name), None)
             await asyncio.to_thread(self._remove_files, each.key)
@@ -152,7 +142,7 @@ class SessionRegister:
         def work(step: Transaction) -> SessionRecord:
             if step.run("SELECT 1 FROM sessions WHERE tenant = ? AND name = ? AND ended IS NULL", identity.tenant, name):
                 raise Refused(f"session {name[:80]!r} exists already: choose another name", rule="session.exists")
-            return self._create_in_transaction(step, name, identity, now, make_handle(HANDLE_LETTERS))
+            return self._create_in_transaction(step, name, identity, now)
 
         record = await self._store.change(work)
         self._cache_record(record)
@@ -173,6 +163,13 @@ class SessionRegister:
         if ended is not None or self._is_expired(record):
             raise UnknownSession(self._describe_expiry(record))
         return record
+
+    async def find_beginning(self, beginning: str, *, identity: Identity) -> str | None:
+        """Returns the handle of the one session of ``identity`` whose handle begins like this; None unless it is one."""
+        owned, values = _build_owner_condition(identity, whole_tenant=False)
+        sql = f"SELECT handle FROM sessions WHERE {owned} AND substr(handle, 1, ?) = ? LIMIT 2"  # noqa: S608 - only our own constants
+        rows = await self._store.read(sql, *values, len(beginning), beginning)
+        return str(rows[0][0]) if len(rows) == 1 else None
 
     async def find_by_name(self, name: str, *, identity: Identity, whole_tenant: bool = False) -> SessionRecord:
         """Returns the live session with that name if it belongs to ``identity``, or with ``whole_tenant`` to its tenant.
@@ -303,7 +300,7 @@ class SessionRegister:
         return announce_ending(step, record.handle, ending)
 
     def _open_in_transaction(
-        self, step: Transaction, name: str, identity: Identity, now: float, life: float | None, handle: str
+        self, step: Transaction, name: str, identity: Identity, now: float, life: float | None
     ) -> tuple[SessionRecord, Sequence[SessionRecord]]:
         """Returns the session of that name, and the sessions that ended for it: an expired one of that name, old results."""
         found = f"SELECT {_COLUMNS} FROM sessions WHERE tenant = ? AND name = ? AND ended IS NULL"  # noqa: S608 - only our own constants
@@ -319,7 +316,7 @@ class SessionRegister:
         ended: tuple[SessionRecord, ...] = (*((old,) if old else ()), *results)
         for each in ended:
             self._end_in_transaction(step, each, "expired")
-        return self._create_in_transaction(step, name, identity, now, handle, life), ended
+        return self._create_in_transaction(step, name, identity, now, life), ended
 
     def _choose_old_results(self, step: Transaction, tenant: str) -> Sequence[SessionRecord]:
         """Returns the sessions of single results that make room for one more, those used longest ago."""
@@ -329,14 +326,15 @@ class SessionRegister:
         return [self._make_record(row) for row in step.run(sql, tenant, max(0, count + 1 - self._rules.results_per_tenant))]
 
     def _create_in_transaction(
-        self, step: Transaction, name: str, identity: Identity, now: float, handle: str, life: float | None = None
+        self, step: Transaction, name: str, identity: Identity, now: float, life: float | None = None
     ) -> SessionRecord:
         tenant, caller = identity.tenant, identity.caller
         count = step.run("SELECT COUNT(*) FROM sessions WHERE tenant = ? AND ended IS NULL AND life IS NULL", tenant)[0][0]
         if life is None and int(count or 0) >= self._rules.sessions_per_tenant:
             most = self._rules.sessions_per_tenant
             raise LimitExceeded(f"there are {most:,} sessions already: delete some", limit="sessions.most", value=most)
-        row = (handle, tenant, caller, name, now, now, str(uuid.uuid4()), life)
+        handle = str(uuid.uuid4())
+        row = (handle, tenant, caller, name, now, now, handle, life)
         step.run(f"INSERT INTO sessions ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", *row)  # noqa: S608 - only our own constants
         return self._make_record(row)
 
@@ -371,11 +369,6 @@ def _build_owner_condition(identity: Identity, *, whole_tenant: bool) -> tuple[s
     if whole_tenant:
         return "tenant = ?", (identity.tenant,)
     return "tenant = ? AND caller = ?", (identity.tenant, identity.caller)
-
-
-def make_handle(letters: int) -> str:
-    """Returns a new handle. Models write it in every request, and letters alone are the fewest tokens."""
-    return "".join(secrets.choice(string.ascii_lowercase) for _ in range(letters))
 
 
 def _check_name(name: str | None) -> str:

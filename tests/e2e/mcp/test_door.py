@@ -262,7 +262,7 @@ async def test_a_new_session_says_how_long_it_is_kept_and_an_ended_one_that_it_i
         opened: Any = await client.call_tool("execute_code", {"code": "1", "session": "new"})
         handle = opened.structured_content["session"]
         sessions = (await door.hall()).session_stores.sessions
-        await sessions.delete(await sessions.get(handle, identity=LOCAL_IDENTITY))
+        await sessions.delete(await door.find_session(handle, LOCAL_IDENTITY))
         ended: Any = await client.call_tool("execute_code", {"code": "1", "session": handle})
 
     assert "kept until" in text(opened)

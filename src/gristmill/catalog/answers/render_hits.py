@@ -58,6 +58,8 @@ class AnswerWriting(Struct, frozen=True, kw_only=True):
     """Whether every hit is written in full, with every parameter."""
     also: Mapping[str, Sequence[str]] = {}
     """The keys of the same tool on other servers, by key."""
+    similar: Mapping[str, Sequence[str]] = {}
+    """The keys of tools that are nearly the same, by key."""
     shown: Collection[str] = ()
     """The keys of tools that this conversation has seen already: they are named, not repeated."""
     details: HitDetails | None = None
@@ -168,12 +170,16 @@ def _write_all_ways(tool: Tool, how: AnswerWriting, steps: int, *, full: bool) -
     unsigned = [key, f"{_write_key(tool)}  # {doc}" if doc else key]
     if steps <= _UNSIGNED:
         return unsigned[:steps]
-    same = f"also on: {', '.join(map(make_visible, how.also[tool.key]))}" if how.also.get(tool.key) else ""
-    heading = "".join(f"# {line}\n" for line in (doc, same) if line)
+    others = [
+        f"{word}: {', '.join(map(make_visible, keys))}"
+        for word, keys in (("also on", how.also.get(tool.key)), ("nearly the same", how.similar.get(tool.key)))
+        if keys
+    ]
+    heading = "".join(f"# {line}\n" for line in (doc, *others) if line)
     usual = list(read_parameter_schemas(tool)) if how.complete else choose_usual_parameters(tool)
     needed = [name for name in usual if name in read_required_names(tool)]
     if not full:
-        return [*unsigned, _write_line(tool, how, needed, "; ".join(part for part in (doc, same) if part))]
+        return [*unsigned, _write_line(tool, how, needed, "; ".join(part for part in (doc, *others) if part))]
     bare = _write_signature(tool, how, heading, needed)
     whole = _write_signature(tool, how, heading, usual)
     if how.typed is None:

@@ -31,6 +31,8 @@ MAX_QUESTION_WORDS = 48
 FIRST_CHARS = 300
 LONGEST_NAMING = 60
 """Letters of a clause that may be nothing but the name of a tool."""
+LETTER_SHARE = 0.6
+"""What a name gains whose words are said letter by letter: *expenses* asks for ``get_expenses``, not for ``get_expense``."""
 QUERY_STEPS = 1 << 11
 _STEPS = 127
 _BATCH_SIZE = 2_000
@@ -159,12 +161,12 @@ def list_content_words(text: str) -> list[str]:
 
 
 def _measure_naming(clauses: Sequence[str], tool: Tool) -> float:
-    """Returns 1 if a clause says the tool's name and nothing else but that of its server; a little more if letter by letter."""
+    """Returns 1 if a clause says the tool's name and nothing else but that of its server; more if letter by letter."""
     own, server = read_key_words(tool.name), read_key_words(tool.server)
     for clause in clauses:
         asked = read_key_words(clause) if len(clause) <= LONGEST_NAMING else frozenset[str]()
         if asked and (asked == own or asked | server == own | server):
-            return 1.0 + 0.1 * _share(tool, clause)
+            return 1.0 + LETTER_SHARE * _share(tool, clause)
     return 0.0
 
 

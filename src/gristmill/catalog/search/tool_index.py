@@ -12,6 +12,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from gristmill.catalog.search.fuse_scores import (
+    DECIMALS,
     Scores,
     fuse_features,
     load_weights,
@@ -38,6 +39,8 @@ CANDIDATES = 64
 """How many tools are compared in all features; a search for more than half as many compares twice the number asked for."""
 NAMED_BONUS = 2.0
 """What a tool gains whose name the question says, in other words for the same verb if need be: nothing else should come first."""
+CLAUSE_SHARE = 0.2
+"""How much the clause that a tool fits best counts beside the whole question, so that an answer covers several needs."""
 MOST_CLAUSES_WHEN_LARGE = 3
 """With very many tools only so many clauses of a question are ranked by themselves: each costs a pass over all tools."""
 
@@ -142,8 +145,17 @@ class ToolIndex(Struct, frozen=True, kw_only=True):
     def score_places(self, query: str, places: NDArray[np.int64], general: Mapping[str, Scores]) -> NDArray[np.float64]:
         """Returns the fused scores of the tools at ``places``."""
         features = self.read_features(query, places, general)
-        fused = fuse_features(features, load_weights("ranker" if self.ranker is not None else "default"))
+        fused = self._fuse(features)
+        clauses = split_clauses(query) if len(self.tools) < LARGE_CATALOG else []
+        if clauses and len(places) > 1:
+            by_clause = [self._fuse(self.read_features(each, places, self.read_general_features(each))) for each in clauses]
+            fused = np.round(
+                fused + CLAUSE_SHARE * float(fused.std()) * np.max(list(map(standardize_scores, by_clause)), axis=0), DECIMALS
+            )
         return fused + NAMED_BONUS * np.round(features["named"].astype(np.float64), 3)
+
+    def _fuse(self, features: Mapping[str, Scores]) -> NDArray[np.float64]:
+        return fuse_features(features, load_weights("ranker" if self.ranker is not None else "default"))
 
     @classmethod
     def _assemble(cls, tools: Sequence[Tool], parts: "_IndexParts", made_from: str) -> Self:

@@ -63,7 +63,7 @@ class UsageHabits(Struct, frozen=True, kw_only=True):
             if _have_different_verbs(asked, habit.words):
                 continue  # what led to reading says nothing about changing
             shared = len(asked & habit.words)
-            if shared and (similar := shared / len(asked | habit.words)) >= _MIN_SIMILARITY:
+            if shared and (similar := shared / len(asked | habit.words)) > _MIN_SIMILARITY:
                 lift = MAX_LIFT * similar**3 * (1 - math.exp(-habit.weight))  # half as similar says far less than half
                 lifts[habit.tool] = max(lifts.get(habit.tool, 0.0), lift)
         return lifts

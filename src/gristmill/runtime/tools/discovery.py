@@ -9,7 +9,7 @@ import anyio
 from msgspec.structs import asdict, replace
 
 from gristmill.catalog.answers.first_sentences import take_first_sentence
-from gristmill.catalog.answers.fold_duplicates import MOST_DUPLICATES, fold_duplicates
+from gristmill.catalog.answers.fold_duplicates import MOST_DUPLICATES, FoldedHits, fold_duplicates
 from gristmill.catalog.answers.render_hits import SKILLS, estimate_tokens
 from gristmill.catalog.catalog import Catalog, render_for_model
 from gristmill.catalog.modules.tool_outline import render_python_text, render_typescript_text
@@ -147,7 +147,7 @@ class Discovery:
             if not hits and server in (None, SKILLS):
                 hits = match_by_words(query, skills, most)
             # Duplicates are folded in the text alone: a program that reads the hits may want each of them.
-            written, also = fold_duplicates(hits, most) if detail_level is None else (hits[:most], dict[str, tuple[str, ...]]())
+            folded = fold_duplicates(hits, most) if detail_level is None else FoldedHits(hits=tuple(hits[:most]))
             sources = AnswerSources(
                 catalog=searchable.catalog,
                 count=self._count or _load_counter(),
@@ -155,8 +155,8 @@ class Discovery:
                 learned=learned,
                 with_skills=place.catalog,
             )
-            wanted = WantedAnswer(detail_level=detail_level, budget_tokens=budget, also=also, shown=frozenset(shown))
-            answer = write_answer(query, written, sources, wanted)
+            wanted = WantedAnswer(detail_level=detail_level, budget_tokens=budget, folded=folded, shown=frozenset(shown))
+            answer = write_answer(query, folded.hits, sources, wanted)
             hits = hits[:most]
             signature = build_answer_writing(sources, ()).signature
             return replace(answer, hits=tuple(hits), tools=list_fields(hits, detail_level or "full", signature))

@@ -9,6 +9,7 @@ from gristmill.catalog.answers.answer_types import AnswerTypes, write_plain_type
 from gristmill.catalog.answers.choose_details import FULL_HITS, choose_details
 from gristmill.catalog.answers.find_prerequisites import find_prerequisites
 from gristmill.catalog.answers.first_sentences import find_common, take_first_sentence
+from gristmill.catalog.answers.fold_duplicates import FoldedHits
 from gristmill.catalog.answers.render_hits import SKILLS, AnswerWriting, render_hits
 from gristmill.catalog.catalog import Catalog
 from gristmill.catalog.modules.tool_module import LearnedResultType, ToolStub, format_call_count
@@ -110,11 +111,11 @@ def build_answer_writing(sources: AnswerSources, tools: Sequence[Tool], *, compl
 
 
 class WantedAnswer(Struct, frozen=True, kw_only=True):
-    """How much of an answer is wanted; ``also`` are duplicates by key, ``shown`` the keys that the asker has seen in full."""
+    """How much of an answer is wanted; ``folded`` has the duplicates, ``shown`` are the keys that the asker has seen in full."""
 
     detail_level: DetailLevel | None = None
     budget_tokens: int = BUDGET_TOKENS
-    also: Mapping[str, Sequence[str]] = {}
+    folded: FoldedHits = FoldedHits(hits=())
     shown: frozenset[str] = frozenset()
 
 
@@ -144,7 +145,8 @@ def _write_text(hits: Sequence[SearchHit], sources: AnswerSources, wanted: Wante
     needed = _note_prerequisites(tools[:1], sources) if tools and tools[0].key not in shown else []
     writing = replace(
         build_answer_writing(sources, tools, complete=complete),
-        also=wanted.also, shown=shown, notes=tuple(needed), details=None if wanted.detail_level else choose_details(hits),
+        also=wanted.folded.also, similar=wanted.folded.similar, shown=shown, notes=tuple(needed),
+        details=None if wanted.detail_level else choose_details(hits),
     )  # fmt: skip
     return render_hits(hits, detail_level=wanted.detail_level or "full", budget_tokens=wanted.budget_tokens, writing=writing)
 

@@ -23,7 +23,7 @@ from gristmill.runs.active_run import ActiveRun
 from gristmill.runs.questions import Questions
 from gristmill.runs.run_registry import RunViewer
 from gristmill.runs.start_run import start_run, store_outcome_again
-from gristmill.runtime.values.session_values import HANDLE_LETTERS, SHORT_HANDLE_LETTERS, SessionRecord
+from gristmill.runtime.values.session_values import SessionRecord
 from gristmill.serve.mcp.door_runs import VIA
 from gristmill.serve.mcp.mcp_door import McpDoor
 from gristmill.serve.mcp.questions.ask_client import AskClient, Ctx, ask_directly, can_show_form, is_modern
@@ -54,7 +54,7 @@ async def begin_run(
     # An older client is asked during the request; one of the 2026 revision sends its answers with another request.
     ask: AskClient | None = (run.ask if run.may_outlive else partial(ask_directly, ctx)) if asks else None
     start_run(await door.get_runs(), run, lambda: work(run, ask, None if background else ctx))
-    return _build_running_result(run) if background else await wait_for_answer(door, ctx, run)
+    return _build_running_result(door, run) if background else await wait_for_answer(door, ctx, run)
 
 
 async def prepare_run(door: McpDoor, ctx: Ctx, session: str | None, *, code: str | None = None) -> ActiveRun:
@@ -82,13 +82,11 @@ async def find_run(door: McpDoor, ctx: Ctx, id_: str) -> ActiveRun:
 
 
 async def _find_session(door: McpDoor, wanted: str | None, who: Identity) -> SessionRecord | None:
-    """Returns the session with that handle. The handle alone is not proof: the session must belong to the caller."""
     if wanted is None:
         return None
-    sessions = (await door.hall()).session_stores.sessions
     if wanted == NEW_SESSION:
-        return await sessions.open(None, identity=who, letters=SHORT_HANDLE_LETTERS if door.has_one_user else HANDLE_LETTERS)
-    return await sessions.get(wanted, identity=who)
+        return await (await door.hall()).session_stores.sessions.open(None, identity=who)
+    return await door.find_session(wanted, who)
 
 
 async def continue_run(door: McpDoor, ctx: Ctx, params: CallToolRequestParams) -> Answer:
@@ -116,7 +114,7 @@ async def wait_for_answer(door: McpDoor, ctx: Ctx, run: ActiveRun, *, seconds: f
     if questions:
         run.start_answer_timer()
         return InputRequiredResult(input_requests=build_input_requests(questions), request_state=run.id)
-    return hand_out_task(run) if tasks else _build_running_result(run)
+    return hand_out_task(run) if tasks else _build_running_result(door, run)
 
 
 async def build_end_result(door: McpDoor, ctx: Ctx, run: ActiveRun) -> CallToolResult:
@@ -155,16 +153,18 @@ async def build_result(door: McpDoor, ctx: Ctx, run: ActiveRun, outcome: Outcome
         session = await stores.sessions.find_by_name(str(outcome.session), identity=run.identity)
     files = stores.files(session)
     connection = None if is_modern(ctx) else ctx.session
-    door.file_changes.start_announcing(run.identity, session.handle, files, connection)
-    shown = replace(outcome, session=session.handle)
+    handle = door.name_session(session.handle)
+    door.file_changes.start_announcing(run.identity, handle, files, connection)
+    shown = replace(outcome, session=handle)
     expires = session.expires if run.has_new_session or run.session_record is None else None
     mask = partial(hall.content_masks.mask_file, session)
     return build_tool_result(shown, expires=expires, blocks=await load_media_blocks(files, outcome.result, mask))
 
 
-def _build_running_result(run: ActiveRun) -> CallToolResult:
-    fields = {"status": "running", "id": run.id} | ({"session": run.session_record.handle} if run.session_record else {})
-    session = f"\nsession: {run.session_record.handle}" if run.session_record else ""
+def _build_running_result(door: McpDoor, run: ActiveRun) -> CallToolResult:
+    handle = door.name_session(run.session_record.handle) if run.session_record else None
+    fields = {"status": "running", "id": run.id} | ({"session": handle} if handle else {})
+    session = f"\nsession: {handle}" if handle else ""
     text = f"running, id {run.id}; call execute_code with resume={run.id} to wait for it{session}"
     return CallToolResult(content=[TextContent(text=text)], structured_content=fields)
 

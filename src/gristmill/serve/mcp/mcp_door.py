@@ -7,12 +7,14 @@ from msgspec import Struct, field
 
 from gristmill.events import ConfigChanged
 from gristmill.model import LOCAL_IDENTITY, Identity
+from gristmill.runtime.values.session_values import SessionRecord
 from gristmill.serve.mcp.conversation_names import ConversationNames
 from gristmill.serve.mcp.door_runs import DoorRuns
 from gristmill.serve.mcp.get_runtime import Hall
 from gristmill.serve.mcp.questions.ask_client import Ctx
 from gristmill.serve.mcp.resources.file_changes import FileChanges
 from gristmill.serve.mcp.tools.changed_servers import ChangedServers
+from gristmill.serve.mcp.short_handles import read_short_handle, shorten_handle
 from gristmill.serve.mcp.tools.shown_tools import ShownTools
 
 if TYPE_CHECKING:
@@ -67,6 +69,21 @@ class McpDoor(Struct, frozen=True, kw_only=True):
     def has_one_user(self) -> bool:
         """Whether all requests come from the one user on stdio."""
         return self.identify_caller is identify_local_caller
+
+    def name_session(self, handle: str) -> str:
+        """Returns what a client is told of a session with that handle: on stdio a short one, as models write it often."""
+        return shorten_handle(handle) if self.has_one_user else handle
+
+    async def find_session(self, wanted: str, identity: Identity) -> SessionRecord:
+        """Returns the session with that handle. The handle alone is not proof: the session must belong to the caller.
+
+        Raises:
+            UnknownSession: this caller has no such session.
+        """
+        sessions = (await self.hall()).session_stores.sessions
+        beginning = read_short_handle(wanted) if self.has_one_user else None
+        found = await sessions.find_beginning(beginning, identity=identity) if beginning else None
+        return await sessions.get(found or wanted, identity=identity)
 
     async def get_runs(self) -> "ServedRuns":
         """Returns the runs of the process.

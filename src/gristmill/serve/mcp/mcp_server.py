@@ -149,5 +149,5 @@ class _MethodHandlers:
             return CompleteResult(completion=prompt.complete_name(self._door.servers_now, begun))
         if params.argument.name == "session":
             own = await (await self._door.hall()).session_stores.sessions.list(identity=self._door.identify_caller(ctx))
-            return CompleteResult(completion=prompt.complete_name([session.handle for session in own], begun))
+            return CompleteResult(completion=prompt.complete_name([self._door.name_session(each.handle) for each in own], begun))
         return CompleteResult(completion=Completion(values=[]))

@@ -80,6 +80,14 @@ def test_a_verb_finds_tools_that_use_another_verb_of_its_class():
     assert ToolIndex.build(tools).search("remove an expense", 1)[0].tool.name == "delete_expense"
 
 
+def test_a_plural_asks_for_the_tool_with_the_plural():
+    tools = [Tool(server="pam", name=name, description=text) for name, text in [("get_expense", "One expense."), *EXPENSES]]
+    index = ToolIndex.build(tools)
+
+    assert index.search("list expenses", 1)[0].tool.name == "get_expenses"
+    assert index.search("show the expense", 1)[0].tool.name == "get_expense"
+
+
 def test_each_clause_of_a_question_finds_its_tool():
     found = [hit.tool.key for hit in INDEX.search("What will the weather be tomorrow in Oslo, and then open a pull request", 4)]
 

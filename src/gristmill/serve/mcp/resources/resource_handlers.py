@@ -65,7 +65,9 @@ class ResourceHandlers:
         stores = (await self._door.hall()).session_stores
         for session in await stores.sessions.list(identity=who):
             if len(found) < MOST_LISTED:
-                found += await list_resources(stores.files(session), session.handle, limit=MOST_LISTED - len(found))
+                found += await list_resources(
+                    stores.files(session), self._door.name_session(session.handle), limit=MOST_LISTED - len(found)
+                )
         return ListResourcesResult(resources=found)
 
     async def read_file(self, ctx: Ctx, params: ReadResourceRequestParams) -> ReadResourceResult:
@@ -107,8 +109,7 @@ class ResourceHandlers:
         )
 
     async def _find_session(self, ctx: Ctx, place: ResourcePlace) -> "SessionRecord":
-        stores = (await self._door.hall()).session_stores
-        return await stores.sessions.get(place.session, identity=self._door.identify_caller(ctx))
+        return await self._door.find_session(place.session, self._door.identify_caller(ctx))
 
     async def _is_own(self, ctx: Ctx, uri: str) -> bool:
         try:
