@@ -13,7 +13,7 @@ export PYTHONDONTWRITEBYTECODE :=
 COVERAGE ?= --cov --cov-report= --cov-fail-under=93
 LOCK   := uv pip compile --universal --python-version 3.11 --generate-hashes --quiet --custom-compile-command "make lock"
 
-.PHONY: help setup lock upgrade dist site demo test test-all test-frameworks unit test-faults coverage servers frameworks check docs attack test-cpython bench bench-search bench-tokens bench-models clean
+.PHONY: help setup lock upgrade dist site demo test test-all test-frameworks unit test-faults coverage servers frameworks check docs attack test-cpython bench bench-search bench-tokens bench-models bench-growth clean
 
 help:    ## show this
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -101,6 +101,9 @@ bench: setup    ## measure against peers and floors; writes bench/out/*.json
 
 bench-search: setup    ## search quality and cost on the dev sets, against baselines; needs the benchmark data
 	$(BIN)/python bench/search.py
+
+bench-growth: setup    ## what each answer costs with 1,000 to 100,000 executions on record (ARGS="--sizes 1000,1000000" or --url for PostgreSQL)
+	$(BIN)/python -m bench.growth $(ARGS)
 
 bench-tokens: setup    ## tokens of all tasks, three ways; with GRISTMILL_IDLE_TOOLS=FILE beside 500 idle tools
 	$(BIN)/python -m bench.tokens

@@ -172,6 +172,41 @@ async def test_pruning_keeps_the_rest_verifiable_and_says_what_went(place: Place
         assert await audit.prune(9999.0) == 0
 
 
+async def test_pruning_leaves_broken_old_records_alone_and_does_not_read_those_that_stay(place: Place) -> None:
+    await filled(place, 1100)
+    async with opened(place) as (audit, store):
+        await store.write(("UPDATE audit SET status = 'failed' WHERE seq = 30", ()))
+        assert await audit.prune(1000.0 + 1050) == 0
+        await store.write(("UPDATE audit SET status = 'ok' WHERE seq = 30", ()))
+        await store.write(("UPDATE audit SET status = 'failed' WHERE seq = 1090", ()))
+        assert await audit.prune(1000.0 + 1050) == 1050
+        assert (await audit.verify()).first_bad == 1090
+
+
+async def test_what_is_new_is_verified_without_what_is_old(place: Place) -> None:
+    await filled(place, 3500)
+    async with opened(place) as (audit, store):
+        found = await audit.verify(since=1000.0 + 3200)
+        assert (found.ok, found.records) == (True, 500)  # from the last signed place before that time
+        await store.write(("UPDATE audit SET status = 'failed' WHERE seq = 10", ()))
+        assert (await audit.verify(since=1000.0 + 3200)).ok
+        assert (await audit.verify()).first_bad == 10
+        await store.write(("UPDATE audit SET status = 'failed' WHERE seq = 3400", ()))
+        assert (await audit.verify(since=1000.0 + 3200)).first_bad == 3400
+        assert (await audit.verify(since=9999.0)).first_bad == 3400  # the last signed place is before it
+        await store.write(("UPDATE audit_anchors SET hash = 'x' WHERE name = 'seq:3000'", ()))
+        assert (await audit.verify(since=1000.0 + 3200)).first_bad == 3000
+
+
+async def test_few_records_of_a_time_are_found_whatever_else_is_asked(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    await filled(place, 40)
+    async with opened(place) as (audit, _):
+        wanted = AuditFilter(tenant="local", tool="crm.find", kind="call", since=1010.0, until=1013.0)
+        assert [each.record.id for each in await audit.list(wanted)] == ["e1/12", "e1/11", "e1/10"]
+        monkeypatch.setattr(audit_module, "MOST_SORTED", 2)  # the way for a time that has many records
+        assert [each.record.id for each in await audit.list(wanted)] == ["e1/12", "e1/11", "e1/10"]
+
+
 async def test_a_prefix_deleted_with_a_forged_note_of_pruning_is_noticed(place: Place) -> None:
     await filled(place)
     forged = "INSERT INTO audit_anchors SELECT 'pruned', seq, hash, '', '' FROM audit WHERE seq = 5"

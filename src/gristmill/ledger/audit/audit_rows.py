@@ -53,37 +53,68 @@ def read_anchor(transaction: Transaction, name: str) -> AuditAnchor | None:
     return parse_anchor(rows[0]) if rows else None
 
 
-def build_condition(wanted: AuditFilter, after: int | None) -> tuple[str, tuple[Value, ...]]:
-    """Returns the SQL condition of a filter, and its values."""
-    parts = list(_list_conditions(wanted))
+MOST_SORTED = 20_000
+"""Up to this many records of a time are sorted; in a longer time the records are walked from the newest."""
+NARROW_TIME = f"SELECT count(*) FROM (SELECT 1 FROM audit WHERE time >= ? AND time < ? LIMIT {MOST_SORTED + 1}) AS few"  # noqa: S608
+
+
+def build_condition(wanted: AuditFilter, after: int | None, *, by_time: bool = False) -> tuple[str, tuple[Value, ...]]:
+    """Returns the SQL condition of a filter, and its values. ``by_time`` says that few records are as old as ``wanted`` asks."""
+    parts = list(_list_conditions(wanted, "time" if by_time else _choose_index(wanted)))
     if after is not None:
         parts.append(("seq < ?", after))
     return " AND ".join(sql for sql, _ in parts) or "1 = 1", tuple(value for _, value in parts)
 
 
-def _list_conditions(wanted: AuditFilter) -> Iterator[tuple[str, Value]]:
+def _choose_index(wanted: AuditFilter) -> str:
+    """Returns the column that tells the records that match from most others."""
+    for name in ("id", "parent", "session", "tool"):
+        if getattr(wanted, name) is not None and (name != "tool" or "." in (wanted.tool or "")):
+            return name
+    if wanted.status not in (None, "ok") and wanted.promises == "all":
+        return "status"
+    return "caller" if wanted.caller is not None or wanted.owner is not None else "tenant"
+
+
+_INDEXED = {"status": ("tenant", "status"), "caller": ("tenant", "caller")}
+"""The columns of an index that has more than one."""
+
+
+def _list_conditions(wanted: AuditFilter, index: str) -> Iterator[tuple[str, Value]]:
+    used = _INDEXED.get(index, (index,))
+
+    def compare(name: str, value: Value) -> tuple[str, Value]:
+        # SQLite has no statistics here, and would take any index: a column that is part of an expression has none.
+        return (f"{name} = ?" if name in used else f"{name} || '' = ?"), value
+
     for name in ("kind", "id", "tenant", "session", "caller", "parent"):
         if (value := getattr(wanted, name)) is not None:
-            yield f"{name} = ?", value
+            yield compare(name, value)
     if wanted.owner is not None:
-        yield "tenant = ?", wanted.owner.tenant
-        yield "caller = ?", wanted.owner.caller
-    if wanted.status is not None:
+        yield compare("tenant", wanted.owner.tenant)
+        yield compare("caller", wanted.owner.caller)
+    if wanted.status is not None and index == "status":
+        yield "status <> 'ok' AND status = ?", wanted.status
+    elif wanted.status is not None:
         # An open promise has no other record of how its execution ended.
         is_open = wanted.promises == "open" and wanted.status == INTERRUPTED
         yield f"status IN (?, '{ACCEPTED}')" if is_open else "status = ?", wanted.status
     if wanted.tool is not None:
         # A server's name alone means all its tools.
         prefix = f"substr(tool, 1, {len(wanted.tool) + 1}) = ?"
-        yield ("tool = ?", wanted.tool) if "." in wanted.tool else (prefix, wanted.tool + ".")
+        yield compare("tool", wanted.tool) if "." in wanted.tool else (prefix, wanted.tool + ".")
     if wanted.promises == "open":
         kept = "SELECT 1 FROM audit AS ended WHERE ended.id = audit.parent AND ended.kind = 'execution'"
         yield f"(COALESCE(status, '') <> ? OR NOT EXISTS ({kept}))", ACCEPTED
     yield from _list_word_conditions(wanted.word)
+    yield from _list_times(wanted, index)
+
+
+def _list_times(wanted: AuditFilter, index: str) -> Iterator[tuple[str, Value]]:
     if wanted.since is not None:
-        yield "time >= ?", wanted.since
+        yield "time >= ?" if index == "time" else "time + 0 >= ?", wanted.since
     if wanted.until is not None:
-        yield "time < ?", wanted.until
+        yield "time < ?" if index == "time" else "time + 0 < ?", wanted.until
 
 
 def _list_word_conditions(word: str | None) -> Iterator[tuple[str, Value]]:

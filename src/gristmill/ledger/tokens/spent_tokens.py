@@ -48,8 +48,9 @@ class SpentTokens:
             where, of_calls, values = f"{where} AND session = ?", f"{where} AND session = ?", [*values, session]
         elif conversation is not None:
             named = name_conversation(conversation=conversation, session=None)
-            of_calls = " AND ".join([where, "execution IN (SELECT execution FROM spent_executions WHERE conversation = ?)"])
-            where, values = f"{where} AND conversation = ?", [*values, named]
+            mine = "SELECT execution FROM spent_executions WHERE tenant = ? AND conversation = ?"
+            of_calls, values = f"execution IN ({mine}) AND at + 0 >= ?", [tenant, named, since]
+            where = "tenant = ? AND conversation = ? AND at >= ?"
         executions = await self._read_rows("spent_executions", _EXECUTION_COLUMNS, where, values)
         calls = await self._read_rows("spent_calls", _CALL_COLUMNS, of_calls, values)
         searches = await self._read_rows("spent_searches", _SEARCH_COLUMNS, where, values)

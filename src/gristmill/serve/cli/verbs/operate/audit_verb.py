@@ -76,12 +76,19 @@ def show(
 
 
 @app.command()
-def verify(json: Json = False, config: ConfigFile = None) -> None:
+def verify(
+    days: Annotated[
+        float | None, typer.Option(help="Only the records of the last N days, which is quick in a long history.", min=0)
+    ] = None,
+    json: Json = False,
+    config: ConfigFile = None,
+) -> None:
     """Check every record, its place in the hash chain and the signatures. Exit code 1 and the first bad record if one is wrong.
 
-    Example: `gristmill audit verify`
+    Example: `gristmill audit verify --days 2`
     """
-    found = use_opened(open_records, config, lambda audit: audit.verify())
+    since = time.time() - days * 86_400 if days is not None else None
+    found = use_opened(open_records, config, lambda audit: audit.verify(since=since))
     if json:
         print_json(to_builtins(found))
     elif found.ok:
