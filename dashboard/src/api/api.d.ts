@@ -400,6 +400,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/approval-rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Rules
+         * @description Lists the rules that were made while approving: your own, or all of your tenant with `approve`, `read` or `admin`.
+         */
+        get: operations["rules_approval_rules_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/approval-rules/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke
+         * @description Deletes a rule: from now on calls of its tool need approval again.
+         */
+        delete: operations["revoke_approval_rules__id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/audit": {
         parameters: {
             query?: never;
@@ -429,7 +469,7 @@ export interface paths {
         };
         /**
          * Verify
-         * @description Checks that no record of any tenant is missing or changed.
+         * @description Checks that no record of any tenant is missing or changed; with `since` only from that time on, which is quick.
          */
         get: operations["verify_audit_verify_get"];
         put?: never;
@@ -747,6 +787,126 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/rollout/arm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Arm
+         * @description Returns your arm, or that of one of your users, for a program that leads conversations of its own.
+         */
+        get: operations["arm_rollout_arm_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/rollout/outcomes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Outcome
+         * @description Records what came of a turn in the arm that its user has.
+         */
+        post: operations["outcome_rollout_outcomes_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/feedback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Feedback
+         * @description Takes a thumb, a complaint, a judgement or a comment about an answer of yours; a later one replaces it.
+         */
+        post: operations["feedback_feedback_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/rollout": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Status
+         * @description Returns where the rollout stands, what its guardrails show now, and its history.
+         */
+        get: operations["status_rollout_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/rollout/report": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Report
+         * @description Compares the arms in the present stage, or between two times; valid however often it is asked.
+         */
+        get: operations["report_rollout_report_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/rollout/{step}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take Step
+         * @description Takes a step for all processes: start, advance, hold, back (one stage) or rollback.
+         */
+        post: operations["take_step_rollout__step__post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/health": {
         parameters: {
             query?: never;
@@ -826,6 +986,23 @@ export interface components {
             tokens: number;
         };
         /**
+         * AlwaysAsked
+         * @description Rules that are made with an approval.
+         */
+        AlwaysAsked: {
+            /**
+             * Scope
+             * @description For the session of the plan, or for its caller in all sessions.
+             * @enum {string}
+             */
+            scope: "session" | "caller";
+            /**
+             * Tools
+             * @description The tools; null for those of all approved calls.
+             */
+            tools?: string[] | null;
+        };
+        /**
          * ApprovalView
          * @description A plan of tool calls that waits for approval, or the decision about it.
          */
@@ -856,6 +1033,66 @@ export interface components {
             decided?: number | null;
             /** @description Not in lists. */
             details?: components["schemas"]["PlanDetailsView"] | null;
+            /**
+             * Rules
+             * @description The rules that a decision with `always` made.
+             */
+            rules?: components["schemas"]["StandingRuleView"][] | null;
+        };
+        /**
+         * ArmReportView
+         * @description The arms of one stage side by side.
+         */
+        ArmReportView: {
+            /** Rollout */
+            rollout: string;
+            /** Since */
+            since: number;
+            /** Until */
+            until: number;
+            /** Percent */
+            percent: number;
+            /** Confidence */
+            confidence: number;
+            /** Arms */
+            arms: {
+                [key: string]: unknown;
+            }[];
+            /**
+             * Differences
+             * @description Each figure with its difference and the interval of the true one. `verdict` is `better` or `worse` only where chance cannot
+             *     explain it; `needed` says how many more conversations would show it.
+             */
+            differences: {
+                [key: string]: unknown;
+            }[];
+        };
+        /**
+         * ArmView
+         * @description The arm of a caller, and what it means for a chat.
+         */
+        ArmView: {
+            /** Rollout */
+            rollout: string;
+            /** Arm */
+            arm: string;
+            /** Mode */
+            mode: string;
+            /** Model */
+            model?: string | null;
+            /** Prompt */
+            prompt?: string | null;
+            /**
+             * Reason
+             * @description `off`: everybody has the old arm now.
+             * @enum {string}
+             */
+            reason: "assigned" | "override" | "flag" | "off";
+            /**
+             * Version
+             * @description Of the rollout; it grows with every step.
+             */
+            version: number;
         };
         /**
          * AskedBudget
@@ -921,7 +1158,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "execution" | "call" | "search" | "security" | "approval";
+            kind: "execution" | "call" | "search" | "security" | "approval" | "rollout";
             /** Id */
             id: string;
             /**
@@ -987,7 +1224,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "execution" | "call" | "search" | "security" | "approval";
+            kind: "execution" | "call" | "search" | "security" | "approval" | "rollout";
             /** Id */
             id: string;
             /** Time */
@@ -1308,6 +1545,8 @@ export interface components {
              * @description `all`, `none`, or the numbers of the calls that are approved.
              */
             approve: ("all" | "none") | number[];
+            /** @description Also makes rules by which later calls of these tools need no approval. */
+            always?: components["schemas"]["AlwaysAsked"] | null;
         };
         /**
          * DroppedEvent
@@ -1474,6 +1713,35 @@ export interface components {
              * @description Pass this as `after` to get older ones; null on the last page.
              */
             next?: number | null;
+        };
+        /**
+         * FeedbackAsked
+         * @description What somebody says about an answer.
+         */
+        FeedbackAsked: {
+            /**
+             * Id
+             * @description The id of the execution or of the turn, or the name of the conversation, whose last turn is meant then.
+             */
+            id: string;
+            /** Thumb */
+            thumb?: ("up" | "down") | null;
+            /**
+             * Complaint
+             * @description Whether it is a complaint: guardrails count those.
+             * @default false
+             */
+            complaint: boolean;
+            /**
+             * Accuracy
+             * @description How right the answer was, from 0 to 1, where somebody or something judges it.
+             */
+            accuracy?: number | null;
+            /**
+             * Comment
+             * @default
+             */
+            comment: string;
         };
         /**
          * FileView
@@ -1681,6 +1949,21 @@ export interface components {
             stream: boolean;
         };
         /**
+         * OfferedRuleView
+         * @description A rule that could be made for a plan, in words.
+         */
+        OfferedRuleView: {
+            /**
+             * Scope
+             * @enum {string}
+             */
+            scope: "session" | "caller";
+            /** Tool */
+            tool: string;
+            /** Text */
+            text: string;
+        };
+        /**
          * Outcome
          * @description The result of an execution, as its caller gets it. ``success`` is true only for ``status == "ok"``.
          */
@@ -1750,6 +2033,81 @@ export interface components {
             content: components["schemas"]["ContentPart"][];
         };
         /**
+         * OutcomeAsked
+         * @description What came of a turn of a conversation that a program of your own leads, with the arm that `/rollout/arm` gave.
+         */
+        OutcomeAsked: {
+            /**
+             * Id
+             * @description Your id of the turn; the same id is counted once.
+             */
+            id: string;
+            /** Conversation */
+            conversation: string;
+            /**
+             * User
+             * @description Your user, if one token serves many: as given to `/rollout/arm`.
+             */
+            user?: string | null;
+            /** Session */
+            session?: string | null;
+            /**
+             * Status
+             * @description `ok`, or the class of the error.
+             * @default ok
+             */
+            status: string;
+            /** Seconds */
+            seconds: number;
+            /**
+             * First Seconds
+             * @description Seconds until the first token.
+             */
+            first_seconds?: number | null;
+            /**
+             * Tokens In
+             * @default 0
+             */
+            tokens_in: number;
+            /**
+             * Tokens Out
+             * @default 0
+             */
+            tokens_out: number;
+            /**
+             * Tokens Cached
+             * @default 0
+             */
+            tokens_cached: number;
+            /**
+             * Dollars
+             * @default 0
+             */
+            dollars: number;
+            /**
+             * Used Code
+             * @default false
+             */
+            used_code: boolean;
+            /**
+             * Approvals
+             * @default 0
+             */
+            approvals: number;
+            /**
+             * Fallbacks
+             * @default 0
+             */
+            fallbacks: number;
+            /**
+             * Repairs
+             * @default 0
+             */
+            repairs: number;
+            /** Accuracy */
+            accuracy?: number | null;
+        };
+        /**
          * OutcomeEvent
          * @description The execution ended with an outcome. It is the last event.
          */
@@ -1799,6 +2157,22 @@ export interface components {
             url?: string | null;
         };
         /**
+         * PlanDecided
+         * @description A decision about the plan for which a conversation waits.
+         */
+        PlanDecided: {
+            /**
+             * Approve
+             * @description All calls, none, or the numbers of calls.
+             */
+            approve: ("all" | "none") | number[];
+            /**
+             * Stream
+             * @default false
+             */
+            stream: boolean;
+        };
+        /**
          * PlanDetailsView
          * @description What an approver should know of a plan besides its calls.
          */
@@ -1829,22 +2203,12 @@ export interface components {
                     [key: string]: unknown;
                 };
             } | null;
-        };
-        /**
-         * PlanDecided
-         * @description A decision about the plan for which a conversation waits.
-         */
-        PlanDecided: {
             /**
-             * Approve
-             * @description All calls, none, or the numbers of calls.
+             * Offered Rules
+             * @description What `always` would write.
+             * @default []
              */
-            approve: ("all" | "none") | number[];
-            /**
-             * Stream
-             * @default false
-             */
-            stream: boolean;
+            offered_rules: components["schemas"]["OfferedRuleView"][];
         };
         /**
          * PlannedCall
@@ -1964,6 +2328,55 @@ export interface components {
              * @default []
              */
             diverged: string[];
+        };
+        /**
+         * RolloutView
+         * @description Where the rollout stands, with its guardrails and its history.
+         */
+        RolloutView: {
+            /** Name */
+            name: string;
+            /**
+             * Standing
+             * @enum {string}
+             */
+            standing: "idle" | "running" | "held" | "rolled_back";
+            /** Stage */
+            stage: number;
+            /** Percent */
+            percent: number;
+            /** Version */
+            version: number;
+            /** Started */
+            started: number;
+            /** Changed */
+            changed: number;
+            /** By */
+            by: string;
+            /** Reason */
+            reason: string;
+            /** Enabled */
+            enabled: boolean;
+            /** Next At */
+            next_at: number | null;
+            /** Stages */
+            stages: {
+                [key: string]: unknown;
+            }[];
+            /**
+             * Guardrails
+             * @description Each guardrail and new arm: the figure now, the interval that holds the true one, the limit.
+             */
+            guardrails: {
+                [key: string]: unknown;
+            }[];
+            /**
+             * Steps
+             * @description The newest first, with who, why and which numbers.
+             */
+            steps: {
+                [key: string]: unknown;
+            }[];
         };
         RunEvent: components["schemas"]["OutputEvent"] | components["schemas"]["CallStartedEvent"] | components["schemas"]["CallProgressedEvent"] | components["schemas"]["CallFinishedEvent"] | components["schemas"]["DroppedEvent"] | components["schemas"]["OutcomeEvent"] | components["schemas"]["ProblemEvent"];
         /**
@@ -2206,6 +2619,31 @@ export interface components {
             versions?: number[] | null;
         };
         /**
+         * StandingRuleView
+         * @description A rule that was made while approving: later calls of the tool need no approval.
+         */
+        StandingRuleView: {
+            /** Id */
+            id: string;
+            /** Caller */
+            caller: string;
+            /**
+             * Session
+             * @description Null for a rule for all sessions of the caller.
+             */
+            session: string | null;
+            /** Tool */
+            tool: string;
+            /** Approval */
+            approval: string;
+            /** Created */
+            created: number;
+            /** Made By */
+            made_by: string;
+            /** Text */
+            text: string;
+        };
+        /**
          * StatsView
          * @description What your tenant did since the service started (``since``), how many of its executions run and wait now, and its tokens.
          */
@@ -2236,6 +2674,23 @@ export interface components {
              * @description What the recorded work cost in tokens, and would have cost with direct calls and with search; see the page about tokens.
              */
             tokens: components["schemas"]["TokensView"];
+        };
+        /**
+         * StepAsked
+         * @description Why a step of the rollout is taken.
+         */
+        StepAsked: {
+            /**
+             * Reason
+             * @description Kept in the history.
+             * @default
+             */
+            reason: string;
+            /**
+             * Version
+             * @description Take the step only if the rollout still has this version.
+             */
+            version?: number | null;
         };
         /**
          * StoppedView
@@ -4012,10 +4467,122 @@ export interface operations {
             };
         };
     };
+    rules_approval_rules_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StandingRuleView"][];
+                };
+            };
+            /** @description A problem. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A problem. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A problem. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Default Response */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    revoke_approval_rules__id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A problem. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A problem. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Default Response */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
     audit_audit_get: {
         parameters: {
             query?: {
-                kind?: ("execution" | "call" | "search" | "security" | "approval") | null;
+                kind?: ("execution" | "call" | "search" | "security" | "approval" | "rollout") | null;
                 session?: string | null;
                 caller?: string | null;
                 tool?: string | null;
@@ -4080,7 +4647,9 @@ export interface operations {
     };
     verify_audit_verify_get: {
         parameters: {
-            query?: never;
+            query?: {
+                since?: number | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -4198,6 +4767,7 @@ export interface operations {
                 session?: string | null;
                 execution?: string | null;
                 conversation?: string | null;
+                since?: number | null;
             };
             header?: never;
             path?: never;
@@ -5030,6 +5600,358 @@ export interface operations {
                 };
                 content: {
                     "application/json": unknown;
+                };
+            };
+            /** @description A problem. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A problem. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A problem. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Default Response */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    arm_rollout_arm_get: {
+        parameters: {
+            query?: {
+                user?: string | null;
+                session?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ArmView"];
+                };
+            };
+            /** @description A problem. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A problem. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A problem. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Default Response */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    outcome_rollout_outcomes_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OutcomeAsked"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A problem. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A problem. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Default Response */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    feedback_feedback_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FeedbackAsked"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description A problem. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A problem. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A problem. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Default Response */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    status_rollout_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RolloutView"];
+                };
+            };
+            /** @description A problem. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A problem. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A problem. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Default Response */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    report_rollout_report_get: {
+        parameters: {
+            query?: {
+                since?: number | null;
+                until?: number | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ArmReportView"];
+                };
+            };
+            /** @description A problem. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A problem. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A problem. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Default Response */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
+    take_step_rollout__step__post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                step: "start" | "advance" | "hold" | "back" | "rollback";
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StepAsked"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RolloutView"];
                 };
             };
             /** @description A problem. */

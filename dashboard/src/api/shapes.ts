@@ -41,6 +41,8 @@ export interface ChatQuestion {
   approval: string;
   calls: PlannedCall[];
   stopped?: string | null;
+  /** In seconds since 1970. */
+  expires: number;
 }
 
 /** What the document calls `ChatEventView`: the type says which further fields an event has. */

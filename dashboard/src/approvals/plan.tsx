@@ -118,7 +118,7 @@ export function Plan({ approval, onDecided }: { approval: Approval; onDecided: (
 const toolsOf = (calls: PlannedCall[], chosen: ReadonlySet<number>) =>
   new Set(calls.filter((call) => call.needs_approval && chosen.has(call.number)).map((call) => call.tool));
 
-function groupByTool(calls: ShownCall[]) {
+export function groupByTool(calls: ShownCall[]) {
   const groups = new Map<string, ShownCall[]>();
   for (const call of calls) groups.set(call.tool, [...(groups.get(call.tool) ?? []), call]);
   return groups;

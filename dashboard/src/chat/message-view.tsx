@@ -9,7 +9,7 @@ export function MessageView({ message }: { message: ConversationMessage }) {
       return <p class="asked">{message.text}</p>;
     case "result":
       return (
-        <details class="program">
+        <details class="step">
           <summary>What the model read</summary>
           <Plain text={message.text} label="What the model read" />
         </details>

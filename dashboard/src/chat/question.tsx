@@ -1,13 +1,13 @@
-// The calls of a turn that wait for the person.
+// The calls of a turn that wait for the person, as the inbox of approvals shows them.
 import { useState } from "preact/hooks";
 import type { ChatQuestion } from "../api/shapes.ts";
 import { CannotDecide } from "../approvals/decisions.tsx";
-import { Planned } from "../approvals/planned-call.tsx";
+import { groupByTool } from "../approvals/plan.tsx";
+import { type Decision, PlanDecision } from "../approvals/plan-decision.tsx";
+import { PlanTable } from "../approvals/plan-table.tsx";
+import { useNow } from "../hooks/time.ts";
 import { hasScope, useWho } from "../hooks/who.ts";
 import { pluralize } from "../text/format.ts";
-
-/** Which calls are approved: all, none, or those with these numbers. */
-export type Decision = "all" | "none" | number[];
 
 interface QuestionProps {
   question: ChatQuestion;
@@ -16,45 +16,44 @@ interface QuestionProps {
 }
 
 export function Question({ question, isBusy, decide }: QuestionProps) {
-  const asked = question.calls.filter((call) => call.needs_approval).map((call) => call.number);
-  const [chosen, setChosen] = useState(() => new Set(asked));
-  const toggle = (number: number) => {
+  const { calls, stopped, expires } = question;
+  const asked = calls.filter((call) => call.needs_approval).map((call) => call.number);
+  const [chosen, setChosen] = useState<ReadonlySet<number>>(() => new Set(asked));
+  const mayDecide = hasScope(useWho(), "approve");
+  const now = useNow(true);
+  const tick = (numbers: number[], isTicked: boolean) => {
     const next = new Set(chosen);
-    if (!next.delete(number)) next.add(number);
+    for (const number of numbers) isTicked ? next.add(number) : next.delete(number);
     setChosen(next);
   };
-  const mayDecide = hasScope(useWho(), "approve");
-  const isAll = asked.every((number) => chosen.has(number));
+  const run = async (approve: Decision) => decide(approve);
   return (
     <section class="plan" aria-labelledby="question">
       <h2 id="question">May the program make {asked.length === 1 ? "this call" : `these ${pluralize(asked.length, "call")}`}?</h2>
-      {question.stopped && <p class="callout">The plan ends early: {question.stopped}</p>}
-      <ol class="planned">
-        {question.calls.map((call) => (
-          <Planned
-            key={call.number}
-            call={call}
+      {stopped && <p class="callout">The plan ends early: {stopped}</p>}
+      <div class="planned">
+        {[...groupByTool(calls.map((call) => ({ ...call, shown: call.arguments })))].map(([tool, ofTool]) => (
+          <PlanTable
+            key={tool}
+            tool={tool}
+            calls={ofTool}
             isOpen={mayDecide && !isBusy}
-            isChosen={chosen.has(call.number)}
+            chosen={chosen}
             state="pending"
-            toggle={() => toggle(call.number)}
+            tick={tick}
           />
         ))}
-      </ol>
+      </div>
       <CannotDecide />
-      <p class="actions">
-        <button
-          type="button"
-          aria-busy={isBusy}
-          disabled={!mayDecide || !chosen.size}
-          onClick={() => decide(isAll ? "all" : [...chosen].sort((a, b) => a - b))}
-        >
-          {isAll ? "Approve all" : `Approve chosen (${chosen.size})`}
-        </button>
-        <button type="button" class="danger" disabled={!mayDecide} aria-busy={isBusy} onClick={() => decide("none")}>
-          Deny
-        </button>
-      </p>
+      {mayDecide && (
+        <PlanDecision
+          calls={calls}
+          chosen={chosen}
+          decide={{ busy: isBusy, error: null, run }}
+          left={expires - now}
+          of="this conversation"
+        />
+      )}
     </section>
   );
 }

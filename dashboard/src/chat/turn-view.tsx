@@ -49,7 +49,7 @@ function PartView({ part }: { part: Part }) {
 }
 
 const ProgramView = ({ program }: { program: Program }) => (
-  <details class="program" open>
+  <details class="step" open>
     <summary>
       {program.tool ? <code>{program.tool}</code> : `Program ${program.number}`} <Status value={program.status} />
       {program.ms !== null && <span class="quiet small">{formatMs(program.ms)}</span>}

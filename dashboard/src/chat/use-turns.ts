@@ -4,7 +4,8 @@ import { post } from "../api/client.ts";
 import { type Trouble, toTrouble } from "../api/errors.ts";
 import type { ChatEvent, ChatMode } from "../api/shapes.ts";
 import { followTurn, runTurn } from "../api/turns.ts";
-import type { Decision } from "./question.tsx";
+import type { Decision } from "../approvals/plan-decision.tsx";
+
 import { applyEvent, beginTurn, type Turn } from "./turn-state.ts";
 
 type Begin = (onEvent: (event: ChatEvent) => void, signal: AbortSignal) => Promise<unknown>;

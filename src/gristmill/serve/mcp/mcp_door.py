@@ -13,8 +13,8 @@ from gristmill.serve.mcp.door_runs import DoorRuns
 from gristmill.serve.mcp.get_runtime import Hall
 from gristmill.serve.mcp.questions.ask_client import Ctx
 from gristmill.serve.mcp.resources.file_changes import FileChanges
-from gristmill.serve.mcp.tools.changed_servers import ChangedServers
 from gristmill.serve.mcp.short_handles import read_short_handle, shorten_handle
+from gristmill.serve.mcp.tools.changed_servers import ChangedServers
 from gristmill.serve.mcp.tools.shown_tools import ShownTools
 
 if TYPE_CHECKING:
