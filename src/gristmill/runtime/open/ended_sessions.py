@@ -58,7 +58,7 @@ class EndedSessions(Struct, frozen=True, kw_only=True):
                 await self.endings.confirm(process, handles)
         # An execution that was let in just before the end may have opened an interpreter after it was dropped.
         kept = {generation: key for key in self.list_kept() if (generation := read_generation(key))}
-        live = await self.sessions.find_live(kept) if kept else frozenset[str]()
+        live = await self.sessions.find_live_generations(kept) if kept else frozenset[str]()
         for generation in kept.keys() - live:
             await self.drop_key(kept[generation])
 
@@ -71,7 +71,7 @@ class EndedSessions(Struct, frozen=True, kw_only=True):
             return
         found = await asyncio.to_thread(self.workspaces.list_generations)
         # Listed before the store is asked: a session is in the store before it has a folder.
-        live = await self.sessions.find_live(found)
+        live = await self.sessions.find_live_generations(found)
         gone = {generation: names for generation, names in found.items() if generation not in live}
         await asyncio.to_thread(self.workspaces.remove_generations, gone)
 

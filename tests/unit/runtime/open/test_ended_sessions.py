@@ -101,6 +101,16 @@ async def test_files_of_a_session_deleted_while_a_node_was_down_are_removed_when
     assert (again.workspaces.folder_path(key).exists(), again.workspaces.folder_path(other).exists()) == (False, True)
 
 
+async def test_a_session_that_lives_keeps_its_interpreter_and_its_files(store: Store, tmp_path: Path) -> None:
+    here = Node(store, tmp_path / "here")
+    async with here.processes.announce():
+        await here.ended.remove_orphans()
+        key = await here.use("work")
+        await here.ended.sweep()
+        await here.ended.remove_orphans()
+    assert (here.kept, here.dropped, here.workspaces.folder_path(key).exists()) == ([key], [], True)
+
+
 async def test_a_folder_of_another_store_is_left_alone(store: Store, tmp_path: Path) -> None:
     here = Node(store, tmp_path / "here")
     await here.ended.remove_orphans()
