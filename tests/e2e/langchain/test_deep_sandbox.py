@@ -135,6 +135,13 @@ def test_files_of_a_program_are_removed_from_the_spool(sandbox: GristmillSandbox
     assert sandbox.execute("ls -A /workspace/.deepagents").output == ""
 
 
+def test_commands_leave_no_names_of_theirs_in_the_session(runtime: BlockingRuntime) -> None:
+    runtime.execute("time = 'mine'", session="names")
+    GristmillSandbox(runtime, session="names").execute("true")
+    names = "[name for name in globals() if name in ('os', 'time', 'subprocess', 'run_shell_command')]"
+    assert runtime.execute(names, session="names").result == ["time"]
+
+
 def ask_agent(text: str) -> Any:
     return {"messages": [{"role": "user", "content": text}]}
 

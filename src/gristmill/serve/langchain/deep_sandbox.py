@@ -1,6 +1,8 @@
 """A sandbox for Deep Agents: their shell, and the tools for files that are made of it, in a session of ours."""
 
+import inspect
 import posixpath
+import textwrap
 import uuid
 from collections.abc import Callable
 from typing import Any, cast
@@ -13,8 +15,9 @@ from msgspec import Struct
 from gristmill.chat.code_backends import CodeBackend, CodeRequest
 from gristmill.errors import ConfigError, Error, UnknownSession
 from gristmill.model import LOCAL_IDENTITY, Identity, Outcome
+from gristmill.serve.langchain import jail_commands
 from gristmill.serve.langchain.call_surroundings import THREAD, name_thread_session
-from gristmill.serve.langchain.jail_commands import build_call, move_files, remove_files, run_shell_command
+from gristmill.serve.langchain.jail_commands import move_files, remove_files, run_shell_command
 from gristmill.serve.langchain.open_source import GivenSource, open_source
 
 MOST_OUTPUT_BYTES = 1_000_000
@@ -171,6 +174,15 @@ class _JailFiles(Struct, frozen=True):
         limits = None if seconds is None else {"seconds": seconds + MARGIN_SECONDS}
         request = CodeRequest(code=code, session=self.session, limits=limits, budget=RESULT_TOKENS, identity=self.identity)
         return await self.backend.execute(request, None)
+
+
+def build_call(function: Callable[..., Any], *arguments: Any) -> str:
+    """Returns a program that calls ``function`` of ``jail_commands`` with plain values, and leaves no names behind but one."""
+    imports = [line for line in inspect.getsource(jail_commands).splitlines() if line.startswith("import ")]
+    call = f"return {function.__name__}({', '.join(map(ascii, arguments))})"
+    body = "\n".join([*imports, inspect.getsource(function), call])
+    # The annotations stay text in the jail, where their names are not known.
+    return f"from __future__ import annotations\ndef _gristmill():\n{textwrap.indent(body, '    ')}\n_gristmill()\n"
 
 
 def _check_path(path: str) -> str | None:

@@ -1,28 +1,20 @@
-"""Functions that run inside the jail for Deep Agents: their source is sent, with a call, as the program of a session.
+"""Functions that run inside the jail for Deep Agents: the source of one is sent, with a call, as the program of a session.
 
-Each imports what it needs itself, and only from the standard library.
+They may use only the modules that are imported here as a whole, all of the standard library.
 """
 
-import inspect
-from collections.abc import Callable, Sequence
+import os
+import select
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
 from typing import Any
-
-
-def build_call(function: Callable[..., Any], *arguments: Any) -> str:
-    """Returns a program that defines ``function`` and calls it with ``arguments``, which are plain values."""
-    # The annotations stay text in the jail, where nothing of this module but the function is known.
-    given = ", ".join(map(ascii, arguments))
-    return f"from __future__ import annotations\n{inspect.getsource(function)}\n{function.__name__}({given})\n"
 
 
 def run_shell_command(command: str, seconds: float | None, most_bytes: int) -> dict[str, Any]:
     """Runs a command with the shell of the jail; its output beyond ``most_bytes`` is read and dropped."""
-    import os
-    import select
-    import subprocess
-    import tempfile
-    import time
-
     arguments, script = ["-c", command], None
     if len(command.encode("utf-8", "replace")) > 100_000:  # the kernel takes 128 KiB in one argument
         descriptor, script = tempfile.mkstemp()
@@ -64,9 +56,6 @@ def run_shell_command(command: str, seconds: float | None, most_bytes: int) -> d
 
 def move_files(pairs: Sequence[tuple[str, str]], keep: bool) -> list[str | None]:
     """Copies each file to its target and removes it where it was, unless ``keep``; returns the error of each."""
-    import os
-    import shutil
-
     found: list[str | None] = []
     for origin, target in pairs:
         try:
@@ -92,8 +81,6 @@ def move_files(pairs: Sequence[tuple[str, str]], keep: bool) -> list[str | None]
 
 def remove_files(paths: Sequence[str]) -> None:
     """Removes files that were handed out."""
-    import os
-
     for path in paths:
         if os.path.lexists(path):
             os.unlink(path)
