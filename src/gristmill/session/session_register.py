@@ -270,12 +270,13 @@ class SessionRegister:
         return frozenset(found)
 
     async def find_live_generations(self, generations: Collection[str]) -> frozenset[str]:
-        """Returns those of ``generations`` whose sessions have not ended. Folders and interpreters carry them, not the handles."""
+        """Returns those of ``generations`` whose sessions have not ended: folders and interpreters carry them."""
         found: set[str] = set()
         for some in batched_handles(generations):
             marks = ", ".join("?" * len(some))
-            sql = f"SELECT generation FROM sessions WHERE ended IS NULL AND generation IN ({marks})"  # noqa: S608 - only our own constants
-            found.update(str(row[0]) for row in await self._store.read(sql, *some))
+            condition = f"ended IS NULL AND generation IN ({marks})"
+            rows = await self._store.read(f"SELECT generation FROM sessions WHERE {condition}", *some)  # noqa: S608 - our own constants
+            found.update(str(row[0]) for row in rows)
         return frozenset(found)
 
     async def list_ended(self, handles: Collection[str]) -> tuple[SessionRecord, ...]:

@@ -16,6 +16,7 @@ from pydantic import SecretStr
 
 from gristmill import BlockingRuntime, Config
 from gristmill.errors import ConfigError
+from gristmill.serve import langchain
 from gristmill.serve.langchain import CodeModeMiddleware, GristmillSandbox
 from gristmill.testing import ModelAnswer, ModelCall, ModelServer
 
@@ -140,6 +141,13 @@ def test_commands_leave_no_names_of_theirs_in_the_session(runtime: BlockingRunti
     GristmillSandbox(runtime, session="names").execute("true")
     names = "[name for name in globals() if name in ('os', 'time', 'subprocess', 'run_shell_command')]"
     assert runtime.execute(names, session="names").result == ["time"]
+
+
+def test_without_deepagents_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "gristmill.serve.langchain.deep_sandbox")
+    monkeypatch.setitem(sys.modules, "deepagents.backends.protocol", None)
+    with pytest.raises(ImportError, match=r"needs deepagents: pip install 'gristmill\[deepagents\]'"):
+        _ = langchain.GristmillSandbox
 
 
 def ask_agent(text: str) -> Any:

@@ -22,5 +22,6 @@ def __getattr__(name: str) -> Any:
     try:
         from gristmill.serve.langchain.deep_sandbox import GristmillSandbox
     except ModuleNotFoundError as error:
-        raise ImportError(f"GristmillSandbox needs {error.name}: pip install 'gristmill[deepagents]'") from error
+        missing = str(error.name).partition(".")[0]
+        raise ImportError(f"GristmillSandbox needs {missing}: pip install 'gristmill[deepagents]'") from error
     return GristmillSandbox
