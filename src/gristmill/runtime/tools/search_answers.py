@@ -15,6 +15,7 @@ from gristmill.catalog.catalog import Catalog
 from gristmill.catalog.modules.tool_module import LearnedResultType, ToolStub, format_call_count
 from gristmill.catalog.modules.tool_outline import build_outline, render_short_signature
 from gristmill.catalog.search.search_hits import BUDGET_TOKENS, DetailLevel, SearchHit
+from gristmill.loose_json import as_mapping
 from gristmill.model import Json, Tool
 
 MOST_HITS = 100
@@ -122,8 +123,7 @@ class WantedAnswer(Struct, frozen=True, kw_only=True):
 def write_answer(query: str, hits: Sequence[SearchHit], sources: AnswerSources, wanted: WantedAnswer) -> SearchAnswer:
     """Returns the answer with its text. Unless everything is asked for, learned result types never make it longer."""
     text = _write_text(hits, sources, wanted)
-    has_learned = any(hit.tool.key in sources.learned and hit.tool.output_schema is None for hit in hits)
-    if text and has_learned and wanted.detail_level is None:
+    if text and sources.learned and wanted.detail_level is None:
         plain = _write_text(hits, replace(sources, learned={}), wanted)
         most = max(sources.count(plain), LEARNED_TOKENS)
         if sources.count(text) > most:
@@ -157,7 +157,16 @@ def _note_prerequisites(first: Sequence[Tool], sources: AnswerSources) -> list[s
         f"{take_first_sentence(name, 60)}: see {take_first_sentence(source.key, 100)}"
         for tool in first
         if tool.server != SKILLS
-        for name, source in find_prerequisites(tool, list_candidates(sources.catalog, tool.server))
+        for name, source in find_prerequisites(tool, _add_learned_results(list_candidates(sources.catalog, tool.server), sources))
+    ]
+
+
+def _add_learned_results(tools: Sequence[Tool], sources: AnswerSources) -> list[Tool]:
+    """Returns the tools with the types of results that were seen, where none is declared: they say which ids a tool returns."""
+    return [
+        tool if known is None or tool.output_schema is not None else replace(tool, output_schema=as_mapping(known.schema))
+        for tool in tools
+        for known in (sources.learned.get(tool.key),)
     ]
 
 
