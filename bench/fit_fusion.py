@@ -29,7 +29,7 @@ OUT = Path(__file__).parent / "out"
 SET_WEIGHTS = {"bfcl": 8.0, "metatool": 8.0}
 """Sets that are far from the others, or hold most questions, weigh more; all others weigh 1."""
 MOST_QUESTIONS = 20_000
-"""Questions of one set that are used at most, drawn at random."""
+"""Questions of one set that are used at most unless ``--most`` says otherwise, drawn at random."""
 RIDGE, STEPS, RATE = 1e-3, 400, 0.05
 Floats = NDArray[np.float32]
 
@@ -37,12 +37,12 @@ Floats = NDArray[np.float32]
 class Questions:
     """The candidates of the questions of one set: features, places of the tools, and which of them are right."""
 
-    def __init__(self, name: str, *, ranker: bool) -> None:
-        file = OUT / f"features_{'ranker' if ranker else 'default'}_{name}.npz"
+    def __init__(self, name: str, *, ranker: bool, most: int = MOST_QUESTIONS) -> None:
+        file = OUT / f"features_{'ranker' if ranker else 'default'}_{most}_{name}.npz"
         self.name, data = name, load_set(name)
         picked = np.arange(len(data.queries))
-        if len(picked) > MOST_QUESTIONS:
-            picked = np.sort(np.random.default_rng(0).choice(picked, MOST_QUESTIONS, replace=False))
+        if len(picked) > most:
+            picked = np.sort(np.random.default_rng(0).choice(picked, most, replace=False))
         self.groups = [data.groups[i] for i in picked]
         if not file.exists():
             index = ToolIndex.build(as_tools(data), meaning=MiniLmRanker if ranker else DenseRanker)
@@ -98,9 +98,9 @@ def fit(sets: list[Questions]) -> NDArray[np.float64]:
     return weights / spread
 
 
-def measure(*, ranker: bool) -> tuple[dict[str, float], dict[str, Any]]:
+def measure(*, ranker: bool, most: int) -> tuple[dict[str, float], dict[str, Any]]:
     """The weights by name, and what they are worth: on the sets they were fitted to, and on each set when it was left out."""
-    sets = [Questions(name, ranker=ranker) for name in SETS]
+    sets = [Questions(name, ranker=ranker, most=most) for name in SETS]
     weights = fit(sets)
     fitted = {each.name: round(fmean(each.score(weights)), 4) for each in sets}
     left_out = {each.name: round(fmean(each.score(fit([other for other in sets if other is not each]))), 4) for each in sets}
@@ -114,11 +114,13 @@ def main() -> None:
     """Fit, print, write."""
     parser = argparse.ArgumentParser(description="Fits the weights of the fusion.")
     parser.add_argument("--ranker", action="store_true")
-    kind = "ranker" if parser.parse_args().ranker else "default"
-    weights, worth = measure(ranker=kind == "ranker")
+    parser.add_argument("--most", type=int, default=MOST_QUESTIONS, help="questions of one set that are used at most")
+    chosen = parser.parse_args()
+    kind = "ranker" if chosen.ranker else "default"
+    weights, worth = measure(ranker=chosen.ranker, most=chosen.most)
     document: dict[str, Any] = json.loads(WEIGHTS_FILE.read_text()) if WEIGHTS_FILE.exists() else {}
     document.setdefault("weights", {})[kind] = weights
-    document.setdefault("ndcg@10", {})[kind] = worth
+    document.setdefault("ndcg@10", {})[kind] = {"questions of a set at most": chosen.most, **worth}
     WEIGHTS_FILE.write_text(json.dumps({"made by": "python -m bench.fit_fusion [--ranker]", **document}, indent=1) + "\n")
     print(json.dumps({kind: {"weights": weights, **worth}}, indent=1))
 

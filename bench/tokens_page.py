@@ -6,6 +6,7 @@ GRISTMILL_IDLE_TOOLS, and ``python -m bench.recorded FOLDER`` before.
 
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,12 @@ _IDLE = "Tools of published servers that no task needs; their definitions are {i
 RECORDED = """Saved: against direct calls, against search then call. Below zero it is dearer. "Right" are turns that printed
 exactly what was recorded; an output that was cut costs one more request, which prints it, and is not counted as right. "Dearer"
 are tasks that cost more than search then call with a prompt cache, and output at five times the price of input."""
+
+
+RETURNED = ", values returned"
+BOTH_FORMS = """the recorded programs end with a line that prints their last value as sorted JSON, so that outputs can be
+compared to the byte. Search and calls have no such line. It costs {line} tokens of output per task. In the second row programs
+end with the value itself, as models end them; nothing else differs."""
 
 
 def page() -> str:
@@ -104,7 +111,17 @@ def _recorded(document: dict[str, Any]) -> str:
         cached = f"{found['saving']['cached_vs_direct']}, {found['saving']['cached_vs_searched']}"
         counts = f"{found['tasks']}, {found['turns']} | {found['turns_right']}"
         lines.append(f"| {name} | {counts} | {means} | {saved} | {cached} | {found['turns_cut']} | {found['dearer']} |")
-    return "\n".join([*lines, "", RECORDED])
+    return "\n".join([*lines, "", RECORDED, *_explain_returned(document["environments"])])
+
+
+def _explain_returned(environments: Mapping[str, Any]) -> list[str]:
+    """The lines about environments that are measured in both forms."""
+    lines: list[str] = []
+    for name, found in environments.items():
+        if printed := environments.get(name.removesuffix(RETURNED)) if name.endswith(RETURNED) else None:
+            line = printed["mean"]["ours"]["output"] - found["mean"]["ours"]["output"]
+            lines += ["", f"{name.removesuffix(RETURNED)}: {BOTH_FORMS.format(line=line)}"]
+    return lines
 
 
 def main() -> None:

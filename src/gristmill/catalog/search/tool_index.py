@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from gristmill.catalog.search.fuse_scores import (
     DECIMALS,
+    Floats,
     Scores,
     fuse_features,
     load_weights,
@@ -147,11 +148,10 @@ class ToolIndex(Struct, frozen=True, kw_only=True):
         features = self.read_features(query, places, general)
         fused = self._fuse(features)
         clauses = split_clauses(query) if len(self.tools) < LARGE_CATALOG else []
-        if clauses and len(places) > 1:
+        if clauses:
             by_clause = [self._fuse(self.read_features(each, places, self.read_general_features(each))) for each in clauses]
-            fused = np.round(
-                fused + CLAUSE_SHARE * float(fused.std()) * np.max(list(map(standardize_scores, by_clause)), axis=0), DECIMALS
-            )
+            best: Floats = np.stack([standardize_scores(each) for each in by_clause]).max(axis=0)
+            fused = np.round(fused + CLAUSE_SHARE * float(fused.std()) * best, DECIMALS)
         return fused + NAMED_BONUS * np.round(features["named"].astype(np.float64), 3)
 
     def _fuse(self, features: Mapping[str, Scores]) -> NDArray[np.float64]:

@@ -15,6 +15,7 @@ from gristmill.catalog.catalog import Catalog
 from gristmill.catalog.modules.tool_module import LearnedResultType, ToolStub, format_call_count
 from gristmill.catalog.modules.tool_outline import build_outline, render_short_signature
 from gristmill.catalog.search.search_hits import BUDGET_TOKENS, DetailLevel, SearchHit
+from gristmill.loose_json import as_mapping
 from gristmill.model import Json, Tool
 
 MOST_HITS = 100
@@ -122,9 +123,12 @@ class WantedAnswer(Struct, frozen=True, kw_only=True):
 def write_answer(query: str, hits: Sequence[SearchHit], sources: AnswerSources, wanted: WantedAnswer) -> SearchAnswer:
     """Returns the answer with its text. Unless everything is asked for, learned result types never make it longer."""
     text = _write_text(hits, sources, wanted)
-    has_learned = any(hit.tool.key in sources.learned and hit.tool.output_schema is None for hit in hits)
+    unlearned = replace(sources, learned={})
+    has_learned = any(hit.tool.key in sources.learned and hit.tool.output_schema is None for hit in hits) or (
+        bool(sources.learned) and _note_prerequisites(hits[:1], sources) != _note_prerequisites(hits[:1], unlearned)
+    )
     if text and has_learned and wanted.detail_level is None:
-        plain = _write_text(hits, replace(sources, learned={}), wanted)
+        plain = _write_text(hits, unlearned, wanted)
         most = max(sources.count(plain), LEARNED_TOKENS)
         if sources.count(text) > most:
             text = _write_text(hits, sources, replace(wanted, budget_tokens=min(most, wanted.budget_tokens)))
@@ -142,7 +146,7 @@ def _write_text(hits: Sequence[SearchHit], sources: AnswerSources, wanted: Wante
     complete = wanted.detail_level == "full"
     tools = [hit.tool for hit in hits]
     shown = frozenset[str]() if wanted.detail_level else wanted.shown
-    needed = _note_prerequisites(tools[:1], sources) if tools and tools[0].key not in shown else []
+    needed = _note_prerequisites(hits[:1], sources) if tools and tools[0].key not in shown else []
     writing = replace(
         build_answer_writing(sources, tools, complete=complete),
         also=wanted.folded.also, similar=wanted.folded.similar, shown=shown, notes=tuple(needed),
@@ -151,13 +155,23 @@ def _write_text(hits: Sequence[SearchHit], sources: AnswerSources, wanted: Wante
     return render_hits(hits, detail_level=wanted.detail_level or "full", budget_tokens=wanted.budget_tokens, writing=writing)
 
 
-def _note_prerequisites(first: Sequence[Tool], sources: AnswerSources) -> list[str]:
+def _note_prerequisites(first: Sequence[SearchHit], sources: AnswerSources) -> list[str]:
     """Returns a line for each value that the first hit requires and another tool returns."""
     return [
         f"{take_first_sentence(name, 60)}: see {take_first_sentence(source.key, 100)}"
-        for tool in first
+        for hit in first
+        for tool in (hit.tool,)
         if tool.server != SKILLS
-        for name, source in find_prerequisites(tool, list_candidates(sources.catalog, tool.server))
+        for name, source in find_prerequisites(tool, _add_learned_results(list_candidates(sources.catalog, tool.server), sources))
+    ]
+
+
+def _add_learned_results(tools: Sequence[Tool], sources: AnswerSources) -> list[Tool]:
+    """Returns the tools with the types of results that were seen, where none is declared: they say which ids a tool returns."""
+    return [
+        tool if known is None or tool.output_schema is not None else replace(tool, output_schema=as_mapping(known.schema))
+        for tool in tools
+        for known in (sources.learned.get(tool.key),)
     ]
 
 

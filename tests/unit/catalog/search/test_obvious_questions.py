@@ -4,6 +4,8 @@ import json
 import tomllib
 from pathlib import Path
 
+import pytest
+
 from gristmill.catalog.search.tool_index import ToolIndex
 from gristmill.model import Tool
 
@@ -26,3 +28,11 @@ def test_obvious_questions_find_their_tool_first_in_nine_of_ten_cases_and_nearly
     late = {question: place for question, place in places.items() if place > 1}
     assert len(late) <= 0.1 * len(places), late
     assert sum(place > 3 for place in places.values()) <= 0.01 * len(places), late
+
+
+@pytest.mark.parametrize(
+    ("question", "name"),
+    [("list expenses", "get_expenses"), ("show my expenses", "get_expenses"), ("show the expense", "get_expense")],
+)
+def test_a_plural_asks_for_the_tool_with_the_plural(question: str, name: str) -> None:
+    assert [hit.tool.name for hit in ToolIndex.build(TOOLS).search(question, 1)] == [name]

@@ -42,3 +42,16 @@ def test_learned_types_never_make_an_answer_longer(size: int) -> None:
 
     assert count(after.text) <= max(count(before.text), LEARNED_TOKENS)
     assert all(tool.name in after.text for tool in TOOLS[:size])
+
+
+def test_a_tool_whose_results_had_the_id_that_the_first_hit_needs_is_named() -> None:
+    """What a tool returned says what it returns, where its definition does not."""
+    needs: dict[str, Json] = {"properties": {"order_id": {"type": "string"}}, "required": ["order_id"]}
+    refund = Tool(server="retail", name="refund", description="Refund it.", input_schema=needs)
+    history = Tool(server="retail", name="show_history", description="Show what was bought.")
+    hits, catalog = [SearchHit(tool=refund, score=1.0)], Catalog.from_tools([refund, history])
+    learned = {history.key: LearnedResultType(schema={"type": "object", "properties": {"order_id": {}, "total": {}}}, calls=3)}
+
+    assert "show_history" not in write_answer("refund", hits, AnswerSources(catalog=catalog, count=count), WantedAnswer()).text
+    seen = AnswerSources(catalog=catalog, count=count, learned=learned)
+    assert "# order_id: see retail.show_history" in write_answer("refund", hits, seen, WantedAnswer()).text
