@@ -7,7 +7,7 @@ from pathlib import Path
 from grafana_foundation_sdk.builders import common, dashboard, prometheus, stat, timeseries
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.models.common import BigValueColorMode, StackingMode
-from grafana_foundation_sdk.models.dashboard import DataSourceRef
+from grafana_foundation_sdk.models.dashboard import DataSourceRef, VariableOption
 
 FILE = Path(__file__).parents[1] / "deploy" / "grafana" / "dashboards" / "gristmill.json"
 SOURCE = DataSourceRef(type_val="prometheus", uid="prometheus")
@@ -23,6 +23,8 @@ class Panel:
     queries: tuple[tuple[str, str], ...]
     is_number: bool = False
     stacked: bool = False
+    about: str = ""
+    """What a person should know to read it."""
 
 
 def quantile(share: float, metric: str, by: str = "") -> str:
@@ -68,6 +70,49 @@ ROWS: dict[str, tuple[Panel, ...]] = {
         Panel(title="Plans by what was decided", unit="ops", stacked=True,
               queries=((f"sum by (decision) (rate(approvals_total{WINDOW}))", "{{decision}}"),)),
     ),
+    "Tokens and money": (
+        Panel(title="Tokens of an execution, with code and with direct calls", unit="short",
+              about="Before and after: direct calls are what the same work would have cost by the token accounts.",
+              queries=((f'sum by (way) (rate(tokens_total{{tenant=~"$tenant", arm=~"$arm"}}{WINDOW})) / '
+                        f"scalar(sum(rate(executions_by_use_total{WINDOW})) > 0)", "{{way}}"),)),
+        Panel(title="Dollars an hour", unit="currencyUSD",
+              about="At the price of the variable: dollars for a million tokens.",
+              queries=((f'sum by (way) (rate(tokens_total{{tenant=~"$tenant", arm=~"$arm"}}{WINDOW})) * 3600 * $price / 1e6', "{{way}}"),)),
+        Panel(title="Dollars of an execution", unit="currencyUSD", about="At `records.token_price` of the service.",
+              queries=((f'sum by (way) (rate(cost_dollars_total{{arm=~"$arm"}}{WINDOW})) / '
+                        f"scalar(sum(rate(executions_by_use_total{WINDOW})) > 0)", "{{way}}"),)),
+        Panel(title="Tokens saved by use since the start", unit="short",
+              about="Filtering: little of much came back. Workflow: several tools in one program. Polling: the same call again and again.",
+              queries=(("sum by (use) (tokens_saved_by_use)", "{{use}}"),)),
+        Panel(title="Executions by use", unit="ops", stacked=True, about="What programs did, by their calls.",
+              queries=((f"sum by (use) (rate(executions_by_use_total{WINDOW}))", "{{use}}"),)),
+        Panel(title="Tools used together", unit="short", about="Executions since the start that used exactly these tools.",
+              queries=(("topk(10, sum by (tools) (tool_combinations))", "{{tools}}"),)),
+        Panel(title="Length of programs in characters", unit="short", about="Models pay for every character that they write.",
+              queries=tuple((quantile(share, "code_length_characters"), f"p{share * 100:.0f}") for share in (0.5, 0.95))),
+        Panel(title="Errors by type", unit="ops", stacked=True, about="Types of Python by name, all others as `other`.",
+              queries=((f"sum by (type) (rate(code_execution_errors_total{WINDOW}))", "{{type}}"),)),
+    ),
+    "Rollout": (
+        Panel(title="Users with a new arm, in percent", unit="percent", is_number=True, about="The stage of the rollout.",
+              queries=(("max(rollout_percent)", "now"),)),
+        Panel(title="How the rollout stands", unit="short", about="idle, running, held or rolled back.",
+              queries=(("max by (standing) (rollout_standing) == 1", "{{standing}}"),)),
+        Panel(title="Share of failures by arm", unit="percentunit", about="Turns and executions that failed, of all of the arm.",
+              queries=((f'sum by (arm) (rate(arm_outcomes_total{{outcome="failed", arm=~"$arm"}}{WINDOW})) / '
+                        f'(sum by (arm) (rate(arm_outcomes_total{{arm=~"$arm"}}{WINDOW})) > 0)', "{{arm}}"),)),
+        Panel(title="Turns and executions by arm", unit="ops", stacked=True, about="How the traffic is shared.",
+              queries=((f'sum by (arm) (rate(arm_outcomes_total{{arm=~"$arm"}}{WINDOW}))', "{{arm}}"),)),
+        Panel(title="How long they take by arm (p50, p95, p99)", unit="s", about="Latency of the arms side by side.",
+              queries=tuple((quantile(share, "arm_outcome_duration_seconds", ", arm"), f"{{{{arm}}}} p{share * 100:.0f}")
+                            for share in (0.5, 0.95, 0.99))),
+        Panel(title="Guardrails against their limits", unit="short",
+              about="1 is the limit. A guardrail acts when chance cannot explain that it is passed, so a little above may hold.",
+              queries=(("max by (guardrail, arm) (rollout_guardrail_value) / (max by (guardrail, arm) (rollout_guardrail_limit) > 0)",
+                        "{{guardrail}} {{arm}}"),)),
+        Panel(title="Guardrails that are reached", unit="short", about="1 where a condition has come true.",
+              queries=(("max by (guardrail, arm) (rollout_guardrail_breached)", "{{guardrail}} {{arm}}"),)),
+    ),
     "Security and service": (
         Panel(title="Refusals, limits and anomalies", unit="ops", stacked=True,
               queries=((f"sum by (rule) (rate(security_events_total{WINDOW}))", "{{rule}}"),)),
@@ -92,12 +137,27 @@ def build() -> str:
         .time("now-6h", "now")
         .timezone("browser")
         .readonly()
+        .with_variable(_list_labels("tenant", "tokens_total"))
+        .with_variable(_list_labels("arm", "tokens_total"))
+        .with_variable(dashboard.TextBoxVariable("price").label("dollars for a million tokens").default_value("3"))
     )
     for title, panels in ROWS.items():
         made = made.with_row(dashboard.Row(title))
         for panel in panels:
             made = made.with_panel(_picture(panel))
     return JSONEncoder(sort_keys=True, indent=2).encode(made.build()) + "\n"
+
+
+def _list_labels(label: str, metric: str) -> dashboard.QueryVariable:
+    return (
+        dashboard.QueryVariable(label)
+        .query(f"label_values({metric}, {label})")
+        .datasource(SOURCE)
+        .include_all(True)
+        .multi(True)
+        .all_value(".*")
+        .current(VariableOption(text="All", value="$__all"))
+    )
 
 
 def _picture(panel: Panel) -> "stat.Panel | timeseries.Panel":
@@ -111,6 +171,8 @@ def _picture(panel: Panel) -> "stat.Panel | timeseries.Panel":
     else:
         mode = StackingMode.NORMAL if panel.stacked else StackingMode.NONE
         made = timeseries.Panel().fill_opacity(20 if panel.stacked else 0).stacking(common.StackingConfig().mode(mode)).height(8)
+    if panel.about:
+        made = made.description(panel.about)
     made = made.title(panel.title).unit(panel.unit).datasource(SOURCE).span(6 if panel.is_number else 12)
     for number, (query, legend) in enumerate(panel.queries):
         made = made.with_target(prometheus.Dataquery().expr(query).legend_format(legend).ref_id(chr(ord("A") + number)))

@@ -1,8 +1,10 @@
 """Chat for everybody: a message becomes text, programs and calls, and an answer; conversations are kept in the store."""
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Literal, Protocol, TypeVar, overload
 
 from langchain_core.language_models import BaseChatModel
@@ -17,6 +19,7 @@ from gristmill.chat.turns.stateless_turns import SentConversation, StatelessTurn
 from gristmill.chat.turns.turn_state import ChatTurn
 from gristmill.errors import ConfigError, Conflict, LimitExceeded, UnknownSession
 from gristmill.model import LOCAL, Identity, Json
+from gristmill.runs.run_arms import RunArms, TurnArm, TurnFigures
 from gristmill.runs.served_runs import ServedRuns
 from gristmill.runtime.choose_identity import choose_identity
 from gristmill.runtime.execution.given_values import check_given_values
@@ -76,6 +79,8 @@ class Chat:
         self._kept = KeptTurns(backend=backend, model=self.model, model_name=self.model_name, running=self._running)
         self._stateless = StatelessTurns(backend=backend, model=self.model, model_name=self.model_name, running=self._running)
         self._own: set[RunningTurn] = set()
+        self._runs, self._armed = runs, dict[str | None, Chat]()
+        self._arms = RunArms() if runs is None else runs.arms
 
     @overload
     async def send(
@@ -111,12 +116,14 @@ class Chat:
             text = f"a message has at most {MESSAGE_CHARACTERS:,} characters: put large data into files of the session"
             raise LimitExceeded(text, limit="message", value=MESSAGE_CHARACTERS)
         check_given_values("context", context)
+        who = self._choose_user(user, identity)
+        arm = None if mode is not None else await self._arms.choose_turn(who, conversation)
+        mode = mode if arm is None or arm.mode is None else self._check_mode(arm.mode)
         order = TurnOrder(
-            identity=self._choose_user(user, identity), conversation=conversation,
-            text=message, context=dict(context or {}),
+            identity=who, conversation=conversation, text=message, context=dict(context or {}),
             mode=None if mode is None else self._check_mode(mode), default_mode=self.mode, direct=self.direct,
         )  # fmt: skip
-        return await self._run(order, self._kept, stream=stream)
+        return await self._run(order, self._open_arm(arm)._kept, stream=stream, arm=arm)
 
     @overload
     async def decide(
@@ -262,12 +269,25 @@ class Chat:
 
     async def close(self) -> None:
         """Stops all turns of this chat; they can be resumed."""
+        for chat in self._armed.values():
+            await chat.close()
         for turn in tuple(self._own):
             turn.stop()
         for turn in tuple(self._own):
             await turn.wait_until_ended()
 
-    async def _run(self, order: Order, turns: Turns[Order], *, stream: bool) -> ChatAnswer | AsyncGenerator[ChatEvent]:
+    def _open_arm(self, arm: TurnArm | None) -> "Chat":
+        """Returns the chat with the model of an arm, which may be this one."""
+        model = arm.model if arm is not None else None
+        if model in (None, self.model_name):
+            return self
+        if model not in self._armed:
+            self._armed[model] = Chat(self.runtime, model, mode=self.mode, direct=self.direct, runs=self._runs)
+        return self._armed[model]
+
+    async def _run(
+        self, order: Order, turns: Turns[Order], *, stream: bool, arm: TurnArm | None = None
+    ) -> ChatAnswer | AsyncGenerator[ChatEvent]:
         turn = RunningTurn(order.identity)
         self._running.admit(turn)
         try:
@@ -278,6 +298,8 @@ class Chat:
         turn.task = asyncio.create_task(turns.work(ready, turn))
         self._own.add(turn)
         turn.task.add_done_callback(lambda _: self._own.discard(turn))
+        if arm is not None:
+            turn.task.add_done_callback(partial(self._note_turn, arm, turn))
         if stream:
             return self._follow_own(turn)
         try:
@@ -297,6 +319,22 @@ class Chat:
             await events.aclose()
             if not is_over:
                 self._leave_turn(turn)
+
+    def _note_turn(self, arm: TurnArm, turn: RunningTurn, task: asyncio.Task[ChatAnswer]) -> None:
+        """Notes what came of a turn with an arm; one that was stopped, or waits for a person, says nothing yet."""
+        if task.cancelled() or task.exception() is not None or task.result().status not in ("answered", "failed"):
+            return
+        answer = task.result()
+        self._arms.note_turn(
+            arm, turn.identity,
+            TurnFigures(
+                conversation=answer.conversation, turn=answer.turn, failed=answer.status == "failed",
+                status="ok" if answer.status == "answered" else answer.problem.code if answer.problem else "failed",
+                seconds=time.monotonic() - turn.began, first_seconds=turn.first_seconds, tokens_in=answer.usage.input_tokens,
+                tokens_out=answer.usage.output_tokens, tokens_cached=answer.usage.cached_tokens,
+                dollars=answer.usage.money or 0.0, programs=len(answer.programs), fallback=answer.fallback,
+            ),
+        )  # fmt: skip
 
     def _leave_turn(self, turn: RunningTurn) -> None:
         if self.config.client_gone == "stop":

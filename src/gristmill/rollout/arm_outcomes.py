@@ -108,6 +108,14 @@ class ArmOutcomes:
         sql = "UPDATE arm_outcomes SET tokens_in = ?, tokens_out = ?, direct_tokens = ?, dollars = ? WHERE id = ?"
         self._store.write_soon((sql, (tokens_in, tokens_out, direct, dollars, id_)))
 
+    async def find_conversation(self, rollout: str, who: Identity, conversation: str) -> tuple[str, str, bool] | None:
+        """Returns the arm of the first turn of a conversation, its unit, and whether it is compared; None if it had none."""
+        await self._store.flush()  # its first turn may have ended just now
+        sql = """SELECT arm, unit, compared FROM arm_outcomes WHERE tenant = ? AND conversation = ? AND caller = ? AND rollout = ?
+            ORDER BY at LIMIT 1"""
+        rows = await self._store.read(sql, who.tenant, conversation, who.caller, rollout)
+        return (str(rows[0][0]), str(rows[0][1]), bool(rows[0][2])) if rows else None
+
     async def store_feedback(self, given: Feedback, *, whole_tenant: bool = False) -> int:
         """Stores feedback and adds it to the outcome (the last of a conversation); returns how many arms' outcomes it reached.
 

@@ -1,20 +1,25 @@
 """Gives executions the arm of their caller, over every door of a process, and stores what came of each."""
 
+import time
+import uuid
 from collections import OrderedDict
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from gristmill.model import Identity
 from gristmill.rollout.arm_outcomes import ArmOutcome
 from gristmill.rollout.assign_arm import ArmChoice, Asker
 from gristmill.rollout.rollouts import Rollouts
 from gristmill.runs.active_run import ActiveRun
-from gristmill.runs.run_arms import RunArms
+from gristmill.runs.run_arms import RunArms, TurnArm, TurnFigures
 from gristmill.runtime.runtime import Runtime
 from gristmill.runtime.values.token_values import SpentCall, SpentExecution
 
 MOST_REMEMBERED = 10_000
 """Executions whose arm or tokens are remembered until both are known."""
+CHAT = "langchain"
+"""The way of arrival of programs that a model of ours wrote."""
 HARMLESS = ("ok", "awaiting_approval")
 
 
@@ -54,7 +59,9 @@ class ExecutionArms(RunArms):
     def note_end(self, run: ActiveRun) -> None:
         """Stores what came of a run; one that was cancelled, or answered from an earlier one, says nothing about its arm."""
         choice = self._choices.pop(run.id, None)
-        if choice is None or run.is_replayed or run.is_cancelled or choice.reason == "off":
+        # A program of a chat is a part of its turn, which is an outcome of its own.
+        is_part = run.via == CHAT
+        if choice is None or run.is_replayed or run.is_cancelled or choice.reason == "off" or is_part:
             self._counted.pop(run.id, None)
             return
         made = _build_outcome(run, choice)
@@ -62,6 +69,39 @@ class ExecutionArms(RunArms):
             made = _add_tokens(made, counted, self._price)
         self._rollouts.record_outcome(made)
         self._metrics.count_arm_outcome(made.arm, failed=made.failed, seconds=made.seconds)
+
+    async def choose_turn(self, identity: Identity, conversation: str | None) -> TurnArm | None:
+        """Returns the arm of a turn: of a new conversation by its user, of another one as it was at its first turn."""
+        name = self._rollouts.config.name
+        if not name:
+            return None
+        self._rollouts.keep_watch()
+        if conversation is not None:
+            found = await self._rollouts.outcomes.find_conversation(name, identity, conversation)
+            if found is None or found[0] not in self._rollouts.config.arms:
+                return None  # it began without the rollout
+            return TurnArm(arm=found[0], unit=found[1], compared=found[2], model=self._rollouts.config.arms[found[0]].model)
+        choice = await self._rollouts.choose_arm(Asker(identity=identity, session=uuid.uuid4().hex))
+        if choice is None or choice.reason == "off":
+            return None if choice is None else TurnArm(arm="", mode=choice.mode, model=choice.model)
+        return TurnArm(
+            arm=choice.arm, mode=choice.mode, model=choice.model, unit=choice.unit, compared=choice.is_compared
+        )  # fmt: skip
+
+    def note_turn(self, arm: TurnArm, identity: Identity, made: TurnFigures) -> None:
+        """Stores what came of a turn; before the start and after a rollback nothing is compared."""
+        if not arm.arm:
+            return
+        self._rollouts.record_outcome(
+            ArmOutcome(
+                id=f"{made.conversation}/{made.turn}", rollout=self._rollouts.config.name, arm=arm.arm, unit=arm.unit,
+                conversation=made.conversation, identity=identity, at=time.time(), compared=arm.compared, status=made.status,
+                failed=made.failed, seconds=made.seconds, first_seconds=made.first_seconds, tokens_in=made.tokens_in,
+                tokens_out=made.tokens_out, tokens_cached=made.tokens_cached, measured=True, dollars=made.dollars,
+                used_code=made.programs > 0, fallbacks=int(made.fallback),
+            )
+        )  # fmt: skip
+        self._metrics.count_arm_outcome(arm.arm, failed=made.failed, seconds=made.seconds)
 
     def _take_count(self, tenant: str, execution: SpentExecution, calls: tuple[SpentCall, ...], saved: int) -> None:  # noqa: ARG002
         """Takes the tokens of an execution: counted before it ended, or later, in a thread."""

@@ -1,6 +1,36 @@
-"""Where runs get their arm of a rollout from: from the layer that knows rollouts, which a door puts in."""
+"""Where runs and turns of a chat get their arm of a rollout from: from the layer that knows rollouts, which a door puts in."""
 
+from msgspec import Struct
+
+from gristmill.model import Identity
 from gristmill.runs.active_run import ActiveRun
+
+
+class TurnArm(Struct, frozen=True, kw_only=True):
+    """The arm of one turn of a chat. A conversation that goes on keeps its mode, so it has none here."""
+
+    arm: str
+    mode: str | None = None
+    model: str | None = None
+    unit: str = ""
+    compared: bool = False
+
+
+class TurnFigures(Struct, frozen=True, kw_only=True):
+    """What came of one turn."""
+
+    conversation: str
+    turn: int
+    status: str
+    failed: bool
+    seconds: float
+    first_seconds: float | None = None
+    tokens_in: int = 0
+    tokens_out: int = 0
+    tokens_cached: int = 0
+    dollars: float = 0.0
+    programs: int = 0
+    fallback: bool = False
 
 
 class RunArms:
@@ -12,3 +42,10 @@ class RunArms:
 
     def note_end(self, run: ActiveRun) -> None:
         """Notes what came of a run that has ended."""
+
+    async def choose_turn(self, identity: Identity, conversation: str | None) -> TurnArm | None:  # noqa: ARG002
+        """Returns the arm of a turn: of a new conversation by its user, of another one as it was; None if it has none."""
+        return None
+
+    def note_turn(self, arm: TurnArm, identity: Identity, made: TurnFigures) -> None:
+        """Notes what came of a turn that has ended."""

@@ -1,6 +1,7 @@
 """The turns that run in this process: one per conversation, with any number of listeners, stopped or kept with its client."""
 
 import asyncio
+import time
 from collections import Counter, deque
 from collections.abc import AsyncGenerator
 from weakref import WeakKeyDictionary
@@ -23,6 +24,9 @@ class RunningTurn:
         self.identity = identity
         self.conversation = ""
         self.task: asyncio.Task[ChatAnswer] | None = None
+        self.began = time.monotonic()
+        self.first_seconds: float | None = None
+        """Seconds until the model wrote its first part."""
         self._events: deque[ChatEvent] = deque()
         self._dropped = 0
         self._is_over = False
@@ -31,6 +35,8 @@ class RunningTurn:
     def tell(self, event: ChatEvent) -> None:
         """Keeps an event and wakes the listeners."""
         is_part = isinstance(event, TextDelta | CodeDelta | ProgramPrinted)
+        if is_part and self.first_seconds is None:
+            self.first_seconds = time.monotonic() - self.began
         if is_part and len(self._events) >= MOST_PARTS:
             return  # what is dropped here is in the answer, or in the outcome
         self._events.append(event)
