@@ -65,16 +65,30 @@ async def ask_model(
 
 
 async def _read_reply(model: AnyModel, messages: Sequence[BaseMessage], teller: "_Teller", seconds: float) -> ModelReply:
+    chunks: Any = model.astream(list(messages))
+    try:
+        whole = await _gather_chunks(chunks, teller, seconds)
+    finally:
+        await chunks.aclose()  # ends the request to the provider
+    if whole is None:
+        raise ModelTimeout("the provider answered with nothing")
+    message = message_chunk_to_message(whole)
+    assert isinstance(message, AIMessage)
+    return ModelReply(message, read_usage(message))
+
+
+async def _gather_chunks(chunks: AsyncIterator[Any], teller: "_Teller", seconds: float) -> AIMessageChunk | None:
     whole: AIMessageChunk | None = None
-    chunks: AsyncIterator[Any] = model.astream(list(messages))
     size = 0
     while True:
         try:
-            chunk = await asyncio.wait_for(anext(chunks), seconds)
-        except StopAsyncIteration:
-            break
+            # Not `wait_for`: its inner task may outlive the turn that was stopped.
+            async with asyncio.timeout(seconds):
+                chunk = await anext(chunks, None)
         except TimeoutError:
             raise ModelTimeout(f"the model said nothing for {seconds:g} s") from None
+        if chunk is None:
+            return whole
         if not isinstance(chunk, AIMessageChunk):
             chunk = AIMessageChunk(content=str(chunk.text), tool_calls=chunk.tool_calls, usage_metadata=chunk.usage_metadata)
         whole = chunk if whole is None else whole + chunk
@@ -82,11 +96,6 @@ async def _read_reply(model: AnyModel, messages: Sequence[BaseMessage], teller: 
         if size > ANSWER_CHARACTERS:
             raise ModelFailed(f"the model wrote more than {ANSWER_CHARACTERS:,} characters in one answer")
         teller.tell_chunk(chunk)
-    if whole is None:
-        raise ModelTimeout("the provider answered with nothing")
-    message = message_chunk_to_message(whole)
-    assert isinstance(message, AIMessage)
-    return ModelReply(message, read_usage(message))
 
 
 class ModelTimeout(Exception):

@@ -17,6 +17,7 @@ from gristmill.chat.turns.kept_turns import KeptTurns, TurnOrder
 from gristmill.chat.turns.running_turns import RunningTurn, open_running_turns
 from gristmill.chat.turns.stateless_turns import SentConversation, StatelessTurns
 from gristmill.chat.turns.turn_state import ChatTurn
+from gristmill.config.sections.chat_section import ChatConfig
 from gristmill.errors import ConfigError, Conflict, LimitExceeded, UnknownSession
 from gristmill.model import LOCAL, Identity, Json
 from gristmill.runs.run_arms import RunArms, TurnArm, TurnFigures
@@ -56,13 +57,15 @@ class Chat:
     def __init__(
         self, runtime: Runtime, model: str | BaseChatModel | None = None, *, mode: ChatMode | None = None,
         base_url: str | None = None, direct: Sequence[str] | None = None, runs: ServedRuns | None = None,
+        config: ChatConfig | None = None,
     ) -> None:  # fmt: skip
-        """Opens the model. ``direct`` are the tools (``server.tool``) of the modes ``hybrid`` and ``direct``.
+        """Opens the model. ``direct`` are the tools (``server.tool``) of the modes ``hybrid`` and ``direct``;
+        ``config`` replaces the section ``chat`` of the configuration, and ``runs`` are those of a service.
 
         Raises:
             ConfigError: there is no model or no key for it, or the mode needs tools in ``direct``.
         """
-        config = runtime.config.chat
+        config = config or runtime.config.chat
         self.runtime, self.config = runtime, config
         self.direct = tuple(config.direct if direct is None else direct)
         self.mode: ChatMode = self._check_mode(mode or config.mode)
@@ -76,8 +79,12 @@ class Chat:
             self.model_name, self.model = describe_model(chosen), chosen
         self._running = open_running_turns(runtime)
         backend = RuntimeBackend(runtime, runs)
-        self._kept = KeptTurns(backend=backend, model=self.model, model_name=self.model_name, running=self._running)
-        self._stateless = StatelessTurns(backend=backend, model=self.model, model_name=self.model_name, running=self._running)
+        self._kept = KeptTurns(
+            backend=backend, model=self.model, model_name=self.model_name, running=self._running, config=config
+        )
+        self._stateless = StatelessTurns(
+            backend=backend, model=self.model, model_name=self.model_name, running=self._running, config=config
+        )
         self._own: set[RunningTurn] = set()
         self._runs, self._armed = runs, dict[str | None, Chat]()
         self._arms = RunArms() if runs is None else runs.arms

@@ -39,7 +39,7 @@ def open_model(text: str, *, state: Path, base_url: str = "") -> BaseChatModel:
     if base_url:
         options["base_url"] = base_url
     if provider == "openai":
-        options |= {"stream_usage": True, "use_responses_api": False}
+        options |= {"stream_usage": True, "use_responses_api": False, "stream_chunk_timeout": None}
     if (key := _find_key(provider, state, at_own_address=bool(base_url))) is not None:
         options["api_key"] = key
     try:

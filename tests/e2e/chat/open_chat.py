@@ -38,10 +38,13 @@ def build_config(folder: Path, **sections: Mapping[str, Any]) -> Config:
     return Config.model_validate({"policy": {"ask": ["rows.write"]}, "store": {"path": str(folder)}, "chat": chat, **sections})
 
 
-def open_chat(runtime: Runtime, model: ModelServer, wire: str = "openai", **options: Any) -> Chat:
-    """Opens a chat with the scripted model."""
+def open_chat(
+    runtime: Runtime, model: ModelServer, wire: str = "openai", settings: Mapping[str, Any] | None = None, **options: Any
+) -> Chat:
+    """Opens a chat with the scripted model; ``settings`` change those of the configuration."""
     address = model.openai_url if wire == "openai" else model.url
-    return Chat(runtime, f"{wire}:scripted", base_url=address, **options)
+    config = runtime.config.chat.model_copy(update=dict(settings or {}))
+    return Chat(runtime, f"{wire}:scripted", base_url=address, config=config, **options)
 
 
 T = TypeVar("T")

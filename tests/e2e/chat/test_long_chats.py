@@ -1,8 +1,8 @@
 """Long conversations stay small: results become handles, first turns a summary, and the beginning of the prompt stays as it was."""
 
+import itertools
 import json
 from collections.abc import Generator
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -53,7 +53,7 @@ def test_the_prompt_of_forty_turns_stays_below_a_bound_and_its_beginning_stays_t
     assert max(measure(request) for request in model.requests) < LIMIT_TOKENS + 1_000 + 2 * one_turn
     assert sum(map(measure, first[20:])) < 20 * (LIMIT_TOKENS + 1_000 + one_turn)
 
-    kept = [_is_prefix(before.messages, after.messages) for before, after in pairwise(first)]
+    kept = [_is_prefix(before.messages, after.messages) for before, after in itertools.pairwise(first)]
     assert kept.count(False) <= 8  # each time that first turns become a summary, and never else
     assert kept[:5] == [True] * 5
     assert len({json.dumps(request.body["tools"]) for request in first}) == 1

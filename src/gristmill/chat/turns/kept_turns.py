@@ -18,6 +18,7 @@ from gristmill.chat.mode_prompts import QUESTION_CHARACTERS, SEARCH
 from gristmill.chat.turns.running_turns import RunningTurn, RunningTurns
 from gristmill.chat.turns.turn_state import NOT_RUN, ChatTurn, build_result, list_open_calls
 from gristmill.chat.turns.turn_steps import take_turn
+from gristmill.config.sections.chat_section import ChatConfig
 from gristmill.errors import Conflict, Error, ModelBusy
 from gristmill.model import Identity, Json, Plan
 from gristmill.runtime.values.kept_conversations import Conversation, ConversationMessage, ConversationTurn, Standing
@@ -57,8 +58,11 @@ class KeptLog(Struct, frozen=True):
 class KeptTurns:
     """Turns of conversations in the store."""
 
-    def __init__(self, *, backend: RuntimeBackend, model: BaseChatModel, model_name: str, running: RunningTurns) -> None:
+    def __init__(
+        self, *, backend: RuntimeBackend, model: BaseChatModel, model_name: str, running: RunningTurns, config: ChatConfig
+    ) -> None:
         self.backend, self._model, self._model_name, self._running = backend, model, model_name, running
+        self._config = config
         self.store = backend.runtime.session_stores.conversations
         self._holder = backend.runtime.process_id
 
@@ -91,7 +95,7 @@ class KeptTurns:
         turn.tell(TurnBegan(conversation=turn.conversation, turn=turn.number, model=turn.model, mode=turn.mode, why=turn.why))
         answer = turn.build_answer("failed", "", problem=ChatProblem(code=INTERNAL, message=INTERNAL_TEXT))
         try:
-            answer = await take_guarded_turn(turn, self._model, self.backend)
+            answer = await take_guarded_turn(turn, self._model, self.backend, self._config)
         finally:
             finishing = asyncio.create_task(self._finish(turn, running, answer))
             while not finishing.done():
@@ -230,10 +234,10 @@ class KeptTurns:
         return f"\n\nTools that can be imported in a ```run block:\n\n{found.text}" if found.keys else ""
 
 
-async def take_guarded_turn(turn: ChatTurn, model: BaseChatModel, backend: RuntimeBackend) -> ChatAnswer:
+async def take_guarded_turn(turn: ChatTurn, model: BaseChatModel, backend: RuntimeBackend, config: ChatConfig) -> ChatAnswer:
     """Takes the steps of a turn; that it is stopped or fails is an answer, too."""
     try:
-        return await take_turn(turn, model, backend, backend.runtime.config.chat)
+        return await take_turn(turn, model, backend, config)
     except asyncio.CancelledError:
         return turn.build_answer("stopped", "", problem=ChatProblem(code=STOPPED, message="the turn was stopped"))
     except Error as error:

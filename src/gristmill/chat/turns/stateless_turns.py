@@ -13,6 +13,7 @@ from gristmill.chat.fold_history import pack_message
 from gristmill.chat.turns.kept_turns import take_guarded_turn
 from gristmill.chat.turns.running_turns import RunningTurn, RunningTurns
 from gristmill.chat.turns.turn_state import ChatTurn
+from gristmill.config.sections.chat_section import ChatConfig
 from gristmill.errors import ConfigError
 from gristmill.model import Identity, Json
 from gristmill.runtime.values.kept_conversations import ConversationMessage
@@ -38,8 +39,11 @@ class NoLog:
 class StatelessTurns:
     """Turns that leave nothing behind but their executions."""
 
-    def __init__(self, *, backend: RuntimeBackend, model: BaseChatModel, model_name: str, running: RunningTurns) -> None:
+    def __init__(
+        self, *, backend: RuntimeBackend, model: BaseChatModel, model_name: str, running: RunningTurns, config: ChatConfig
+    ) -> None:
         self._backend, self._model, self._model_name, self._running = backend, model, model_name, running
+        self._config = config
 
     async def prepare(self, order: SentConversation, running: RunningTurn) -> ChatTurn:
         """Builds the turn: the last message is the question, those before it are history.
@@ -68,7 +72,7 @@ class StatelessTurns:
         """Takes the turn to its end."""
         turn.tell(TurnBegan(conversation="", turn=turn.number, model=turn.model, mode=turn.mode, why=turn.why))
         try:
-            answer = await take_guarded_turn(turn, self._model, self._backend)
+            answer = await take_guarded_turn(turn, self._model, self._backend, self._config)
             turn.tell(TurnAnswered(answer=answer))
         finally:
             self._running.leave(running)
