@@ -22,6 +22,7 @@ from gristmill.serve.http.shapes.chat_shapes import (
     PlanDecided,
     StoppedView,
     TurnAsked,
+    TurnNothing,
     WholeConversationView,
 )
 
@@ -84,7 +85,7 @@ def _add_turns(routes: APIRouter, door: HttpDoor) -> None:
         return answer_stream(door, who, request, events)
 
     @routes.post("/chat/conversations/{id}/stop", tags=["chat"])
-    async def stop_turn(id: Id, who: Annotated[Principal, EXECUTE]) -> StoppedView:  # noqa: A002
+    async def stop_turn(id: Id, _asked: TurnNothing, who: Annotated[Principal, EXECUTE]) -> StoppedView:  # noqa: A002
         """Stops the running turn, its program included; it can be resumed."""
         return StoppedView(done=await open_chat(door).stop(id, identity=who.identity))
 
@@ -117,7 +118,7 @@ def _add_conversations(routes: APIRouter, door: HttpDoor) -> None:
         await open_chat(door).delete(id, identity=who.identity)
 
     @routes.post("/chat/conversations/{id}/undo", tags=["chat"])
-    async def undo_turn(id: Id, who: Annotated[Principal, EXECUTE]) -> StoppedView:  # noqa: A002
+    async def undo_turn(id: Id, _asked: TurnNothing, who: Annotated[Principal, EXECUTE]) -> StoppedView:  # noqa: A002
         """Forgets the last turn, so that the model does not see it; what its programs did stays done."""
         return StoppedView(done=await open_chat(door).undo(id, identity=who.identity))
 

@@ -60,6 +60,10 @@ class TurnAsked(_ChatIn):
     stream: bool = False
 
 
+class TurnNothing(_ChatIn):
+    """An empty object: everything is said by the address."""
+
+
 class ChatUsageView(_ChatOut):
     """What the provider counted: tokens in and out, those of the input that came from its cache, and the money."""
 
