@@ -12,8 +12,9 @@ CREATE INDEX orders_of ON orders (customer_id);
 CREATE INDEX feed_since ON feed (updated_at);
 -- What a product means, as 256 numbers of two bytes each, in base64 (meaning.py).
 CREATE TABLE product_vectors (sku TEXT PRIMARY KEY, vector TEXT);
--- What customers and support wrote to each other; `status` is resolved, open or escalated, `rating` is 1 to 5 where it was given.
-CREATE TABLE conversations (id INTEGER PRIMARY KEY, customer_id INTEGER, order_id INTEGER, channel TEXT, topic TEXT, agent TEXT, started TEXT, first_reply_minutes INTEGER, minutes INTEGER, messages INTEGER, status TEXT, rating INTEGER);
+-- What customers and support wrote to each other; `status` is resolved, open or escalated, `rating` is 1 to 5 where it was
+-- given, `source` the id of a chat (support_chat.py).
+CREATE TABLE conversations (id INTEGER PRIMARY KEY, customer_id INTEGER, order_id INTEGER, channel TEXT, topic TEXT, agent TEXT, started TEXT, first_reply_minutes INTEGER, minutes INTEGER, messages INTEGER, status TEXT, rating INTEGER, source TEXT);
 CREATE TABLE messages (id INTEGER PRIMARY KEY, conversation_id INTEGER, at TEXT, author TEXT, text TEXT);
 CREATE INDEX conversations_on ON conversations (started);
 CREATE INDEX messages_of ON messages (conversation_id);

@@ -14,7 +14,7 @@ from examples.records import insert
 TODAY = date(2026, 6, 30)
 PRODUCTS, CUSTOMERS, ORDERS = 5_000, 1_200, 12_000
 LAST_SYNC = "2026-06-01"
-FILE = "omniops-4.sqlite"
+FILE = "omniops-5.sqlite"
 """The number changes with whatever is generated, so that nobody keeps an old one."""
 
 SCHEMA = (Path(__file__).parent / "schema.sql").read_text()

@@ -97,5 +97,5 @@ def _converse(rng: random.Random, order: int, day: datetime) -> dict[str, Any]:
     return {
         "channel": channel, "topic": topic, "agent": agent, "started": started.isoformat(timespec="minutes"),
         "first_reply_minutes": first_reply, "minutes": int((at - started).total_seconds() // 60), "messages": len(texts),
-        "status": status, "rating": rng.randint(*best) if rng.random() < 0.6 else None, "texts": texts,
+        "status": status, "rating": rng.randint(*best) if rng.random() < 0.6 else None, "source": None, "texts": texts,
     }  # fmt: skip

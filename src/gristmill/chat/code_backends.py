@@ -24,6 +24,8 @@ from gristmill.runtime.values.search_values import DetailLevel
 
 VIA = "langchain"
 _senders: WeakKeyDictionary[Runtime, dict[str, "Listen"]] = WeakKeyDictionary()
+START_SECONDS = 20.0
+"""How long a tool is waited for whose server has not started yet."""
 FORWARD_SECONDS = 10.0
 """How long events of a run that has ended may take to arrive."""
 Listen = Callable[[Any], None]
@@ -141,7 +143,11 @@ class RuntimeBackend:
                 raise
 
     async def describe(self, key: str) -> Tool:
-        """Returns the definition of one tool."""
+        """Returns the definition of one tool; one that is not known yet is waited for while servers still start."""
+        try:
+            return (await self.runtime.describe(key)).tools[0]
+        except NotFound:
+            await self.runtime.settled(START_SECONDS)
         return (await self.runtime.describe(key)).tools[0]
 
     async def choose_mode(self, question: str, *, identity: Identity) -> ChosenMode:
