@@ -70,8 +70,12 @@ class LazyServer:
         await self._inner.run()
 
     async def wait_until_settled(self) -> None:
-        """Builds the server if needed, and returns when its first attempt to connect and list has ended."""
-        await (await self._build_inner()).wait_until_settled()
+        """Builds the server if needed, and returns when its first attempt to connect and list has ended, or it is closed."""
+        try:
+            inner = await self._build_inner()
+        except UpstreamUnavailable:
+            return  # it was removed from the configuration before it was built
+        await inner.wait_until_settled()
 
     async def connect(self) -> None:
         """Builds the server if needed, and returns when it is connected and listed."""

@@ -10,6 +10,8 @@ from gristmill.errors import UnknownTool
 from gristmill.model import Tool, ToolCall, ToolResult
 from gristmill.upstream.base import ServerStatus
 from gristmill.upstream.changing_servers import ChangingServers, ServerChanges
+from gristmill.upstream.lazy_server import LazyServer
+from gristmill.upstream.listing.remembered_tools import RememberedTools
 
 pytestmark = pytest.mark.anyio
 
@@ -104,4 +106,28 @@ async def test_servers_of_the_application_stay() -> None:
         changing.change(servers(one="a"))
         changing.change({})
         assert list(changing) == [ours, later]
+        tasks.cancel_scope.cancel()
+
+
+async def test_a_server_that_goes_before_it_was_built_disturbs_nobody() -> None:
+    building, may_build = anyio.Event(), anyio.Event()
+
+    def open_lazily(name: str, config: ServerConfig) -> LazyServer:
+        async def make() -> SlowServer:
+            building.set()
+            await may_build.wait()
+            return SlowServer(name, config)
+
+        return LazyServer(name, "stdio", RememberedTools(), make)
+
+    async with anyio.create_task_group() as tasks:
+        changing = ChangingServers(tasks, open_lazily)
+        changing.change(servers(one="a", two="b"))
+        await building.wait()
+        gone = changing["one"]
+        changing.change(servers(two="b"))
+        await gone.wait_until_settled()
+        may_build.set()
+        await changing["two"].wait_until_settled()
+        assert changing["two"].status.state == "ready"
         tasks.cancel_scope.cancel()

@@ -4,11 +4,13 @@ It never holds secrets. Values hold references (`${env:NAME}`, `${keyring:servic
 is made. A secret in plain text is refused where one is recognized, so a configuration can be printed safely.
 """
 
+import difflib
 import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, cast
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from gristmill.config.sections.base import Section
 from gristmill.config.sections.programs_section import VariablePattern
@@ -19,6 +21,12 @@ RESERVED_NAMES = frozenset({"skills", "gristmill"})
 SERVER_NAME_PATTERN = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 SECRET_REFERENCE = re.compile(r"\$\{(env|keyring):([^{}]+)\}")
 
+_JOINED_TABLES = ("env", "headers")
+_TABLE_SPELLINGS = {
+    "env": "env", "environment": "env", "envs": "env", "headers": "headers", "oauth": "oauth", "auth": "oauth",
+    "confine": "confine", "confinement": "confine",
+}  # fmt: skip
+"""What people may write for the tables of a server's own settings."""
 _SECRET_KEY = re.compile(r"(?i)(token|secret|passw(or)?d|(api|private|access)[-_]?key|credential|authorization|cookie)")
 _SECRET_URL = re.compile(r"://[^/\s:@]*:[^/\s@$]+@")
 _AUTH_SCHEME = re.compile(r"(?i)^(bearer|basic|token)\s*$")
@@ -183,4 +191,52 @@ class ServerConfig(Section):
         return "openapi" if self.openapi else "python"
 
 
-ServersConfig = dict[ServerName, ServerConfig]
+def expand_accounts(servers: object) -> object:
+    """Returns the table of servers with one server for each account: `[servers.gmail.work]` becomes the server `gmail_work`.
+
+    An account has what its server says, and what its own table says instead; `env` and `headers` are joined. A server with
+    accounts is none by itself.
+
+    Raises:
+        ValueError: an account has a name that cannot be used, or that another server has.
+    """
+    if not isinstance(servers, Mapping):
+        return servers
+    found: dict[str, object] = {}
+    for name, server in cast("Mapping[str, object]", servers).items():
+        accounts = _find_accounts(server)
+        if not accounts:
+            found[name] = server
+            continue
+        base = {key: value for key, value in cast("Mapping[str, object]", server).items() if key not in accounts}
+        for account, own in accounts.items():
+            if not SERVER_NAME_PATTERN.fullmatch(account):
+                raise ValueError(f"{name}.{account}: the name of an account is a letter, then letters, digits, _ or -")
+            if near := difflib.get_close_matches(account.lower(), _TABLE_SPELLINGS, n=1, cutoff=0.75):
+                # Else a misspelt `confine` would be an account, and the server would run unconfined.
+                raise ValueError(
+                    f"{name}.{account}: unknown key; did you mean {_TABLE_SPELLINGS[near[0]]}? (accounts need other names)"
+                )
+            if f"{name}_{account}" in servers:
+                raise ValueError(
+                    f"{name}.{account} becomes the server {name}_{account}, which exists already: choose another name"
+                )
+            joined = {key: {**_as_table(base.get(key)), **_as_table(own[key])} for key in _JOINED_TABLES if key in own}
+            found[f"{name}_{account}"] = {**base, **own, **joined}
+    return found
+
+
+def _find_accounts(server: object) -> dict[str, Mapping[str, object]]:
+    """Returns the tables in the table of a server that are no settings of it."""
+    return {
+        key: cast("Mapping[str, object]", value)
+        for key, value in _as_table(server).items()
+        if isinstance(value, Mapping) and key not in ServerConfig.model_fields
+    }
+
+
+def _as_table(value: object) -> Mapping[str, object]:
+    return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
+
+
+ServersConfig = Annotated[dict[ServerName, ServerConfig], BeforeValidator(expand_accounts)]

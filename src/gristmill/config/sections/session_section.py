@@ -31,6 +31,8 @@ class SkillsConfig(Section):
 
     share: bool = False
     """Whether code may save skills of level `shared`, which all users of the tenant find and can import."""
+    project: str = Field(default="", max_length=100, pattern=r"^[\w .@/-]*$")
+    """Name of the project that skills of level `user` belong to; empty shares them among all configurations without one."""
     most: int = Field(default=500, ge=1, le=100_000)
     """Skills with different names in one session, of one user, or shared in one tenant."""
     source_bytes: int = Field(default=64_000, ge=1_000, le=1_000_000)

@@ -1,6 +1,7 @@
 """Follows the files of a configuration while a gateway is open: a good change is taken into use, a bad one only reported."""
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
@@ -9,6 +10,8 @@ from gristmill.errors import Error
 from gristmill.events import ConfigChanged
 from gristmill.harmless_text import neutralize_text
 from gristmill.runtime.runtime import Runtime
+
+log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 0.5
 """How often the files are looked at. A change counts when two looks saw the same: an editor may write in several steps."""
@@ -50,11 +53,17 @@ async def follow_config(runtime: Runtime, source: ConfigSource | None, report: R
         yield
         return
     following = asyncio.create_task(ConfigFollower(runtime, source, report).run_forever())
+    following.add_done_callback(_log_end)
     try:
         yield
     finally:
         following.cancel()
         await asyncio.gather(following, return_exceptions=True)
+
+
+def _log_end(following: "asyncio.Task[None]") -> None:
+    if not following.cancelled() and (error := following.exception()) is not None:
+        log.error("changes of the configuration take effect at the next start only: %s", type(error).__name__, exc_info=error)
 
 
 def describe_change(change: ConfigChanged) -> str:

@@ -12,7 +12,7 @@ from gristmill.upstream.stdio.server_log import name_older_log, read_log
 FOLDER = "logs"
 
 
-class KeptLog(Struct, frozen=True, kw_only=True):
+class ServerLogFile(Struct, frozen=True, kw_only=True):
     """The log of one server: its bytes, and when something was written last."""
 
     server: str
@@ -25,15 +25,15 @@ def find_log_file(state_dir: Path, server: str) -> Path:
     return state_dir / FOLDER / f"{server}.log"
 
 
-def list_logs(config: Config) -> tuple[KeptLog, ...]:
+def list_logs(config: Config) -> tuple[ServerLogFile, ...]:
     """Returns the logs that are kept, the one written last in front."""
-    found: list[KeptLog] = []
+    found: list[ServerLogFile] = []
     for path in (config.state_dir / FOLDER).glob("*.log"):
         if not path.name.endswith(".old.log"):
             states = [each.stat() for each in (path, name_older_log(path)) if each.exists()]
             if states:
                 size, written = sum(each.st_size for each in states), max(each.st_mtime for each in states)
-                found.append(KeptLog(server=path.stem, bytes=size, written=written))
+                found.append(ServerLogFile(server=path.stem, bytes=size, written=written))
     return tuple(sorted(found, key=lambda each: -each.written))
 
 

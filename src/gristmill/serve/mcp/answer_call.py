@@ -2,6 +2,7 @@
 the answer."""
 
 import asyncio
+import uuid
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
@@ -18,6 +19,7 @@ from mcp_types import (
     TextContent,
 )
 
+from gristmill.errors import UnknownSession
 from gristmill.model import Identity, Outcome
 from gristmill.runs.active_run import ActiveRun
 from gristmill.runs.questions import Questions
@@ -31,8 +33,10 @@ from gristmill.serve.mcp.questions.take_answers import take_answers
 from gristmill.serve.mcp.resources.file_resources import load_media_blocks
 from gristmill.serve.mcp.tasks.task_shape import accepts_tasks, hand_out_task
 from gristmill.serve.mcp.tools.outcome_result import build_error_result, build_tool_result
-from gristmill.serve.mcp.tools.tool_surface import NEW_SESSION
+from gristmill.serve.mcp.tools.tool_surface import BRANCH_PREFIX, NEW_SESSION
 
+LONGEST_TRUNK_NAME = 80
+"""How much of a session's name the name of its branch repeats."""
 Answer = CallToolResult | InputRequiredResult | dict[str, Any]
 """The answer to a tool call: the result, questions to the user, or a task."""
 Work = Callable[[ActiveRun, AskClient | None, Ctx | None], Awaitable[Outcome]]
@@ -65,8 +69,9 @@ async def prepare_run(door: McpDoor, ctx: Ctx, session: str | None, *, code: str
     """
     who = door.identify_caller(ctx)
     found = await _find_session(door, session, who)
+    is_new = session is not None and (session == NEW_SESSION or session.startswith(BRANCH_PREFIX))
     return ActiveRun(
-        identity=who, session=found.name if found else None, session_record=found, has_new_session=session == NEW_SESSION,
+        identity=who, session=found.name if found else None, session_record=found, has_new_session=is_new,
         code=code, via=VIA,
     )  # fmt: skip
 
@@ -86,7 +91,26 @@ async def _find_session(door: McpDoor, wanted: str | None, who: Identity) -> Ses
         return None
     if wanted == NEW_SESSION:
         return await (await door.hall()).session_stores.sessions.open(None, identity=who)
+    if wanted.startswith(BRANCH_PREFIX):
+        return await _branch_session(door, wanted.removeprefix(BRANCH_PREFIX), who)
     return await door.find_session(wanted, who)
+
+
+async def _branch_session(door: McpDoor, handle: str, who: Identity) -> SessionRecord:
+    """Returns a new session with a copy of the live interpreter of the session with that handle; both go on by themselves.
+
+    Raises:
+        UnknownSession: the caller has no such session, or it keeps no live interpreter.
+    """
+    runtime, trunk = await door.hall(), await door.find_session(handle, who)
+    branch = f"{trunk.name[:LONGEST_TRUNK_NAME]}-{uuid.uuid4().hex[:16]}"
+    try:
+        await runtime.fork_session(trunk.name, branch, identity=who)
+    except UnknownSession:  # the error names the session by a name that the client never saw
+        raise UnknownSession(
+            f"session {handle[:80]!r} keeps no variables to branch: run something in it first, or open one with {NEW_SESSION!r}"
+        ) from None
+    return await runtime.session_stores.sessions.find_by_name(branch, identity=who)
 
 
 async def continue_run(door: McpDoor, ctx: Ctx, params: CallToolRequestParams) -> Answer:

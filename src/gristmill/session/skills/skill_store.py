@@ -22,6 +22,8 @@ from gristmill.store.tenant_bytes import add_tenant_bytes, build_deletion, read_
 log = logging.getLogger(__name__)
 
 _COLUMNS = "tenant, level, owner, name, version, source, tests, requires, tested, caller, created, hash, seal"
+_IN_PROJECT = "\x1f"
+"""Stands between a caller and a project in the owner of a skill; no name of a caller or project contains it."""
 _PLACE = "tenant = ? AND level = ? AND owner = ?"
 _OF_SESSION = "tenant = ? AND level = 'session' AND owner = ?"
 _PUT_HEAD = """INSERT INTO skill_heads (tenant, level, owner, name, version, summary) VALUES (?, ?, ?, ?, ?, ?)
@@ -40,6 +42,8 @@ class SkillRules(Struct, frozen=True, kw_only=True):
     most: int
     source_bytes: int
     versions: int
+    project: str = ""
+    """The project that skills of level `user` belong to; empty for those of all configurations without one."""
     total_bytes: int = 1 << 62
     """How many bytes of source and tests all skills of one tenant may have together."""
 
@@ -67,7 +71,7 @@ class SkillStore:
         """
         if level == "shared" and not self._rules.share:
             raise Refused("skills of level 'shared' are off here: set share = true under [skills]", rule="skill.share")
-        owner = scope.owner(level)
+        owner = self._name_owner(scope, level)
         read = read_source(draft.name, draft.source, self._rules.source_bytes)
         check_text(draft.tests or "", self._rules.source_bytes, "the tests of a skill")
         requires = _resolve_requirements(draft, read, resolve)
@@ -93,6 +97,11 @@ class SkillStore:
         which = f"{name!r}" if version is None else f"{name!r} in version {version}"
         raise UnknownSkill(f"there is no skill {which}", near=difflib.get_close_matches(name, names, n=3))
 
+    def _name_owner(self, scope: SkillScope, level: Level) -> str:
+        """Returns the owner of a skill of ``level``: one of level `user` belongs to the caller in the configured project."""
+        owner, project = scope.owner(level), self._rules.project
+        return f"{owner}{_IN_PROJECT}{project}" if level == "user" and project else owner
+
     async def _read_rows(
         self, scope: SkillScope, level: Level, name: str, *, version: int | None = None, limit: int | None = None
     ) -> list[Row]:
@@ -101,7 +110,7 @@ class SkillStore:
             return []
         sql = f"SELECT {_COLUMNS} FROM skills WHERE {_PLACE} AND name = ?"  # noqa: S608 - only our own constants
         sql += (" AND version = ?" if version is not None else "") + " ORDER BY version DESC LIMIT ?"
-        values = (scope.identity.tenant, level, scope.owner(level), name, *([version] if version is not None else []))
+        values = (scope.identity.tenant, level, self._name_owner(scope, level), name, *([version] if version is not None else []))
         return await self._store.read(sql, *values, self._rules.versions if limit is None else limit)
 
     async def list(self, scope: SkillScope) -> tuple[SkillSummary, ...]:
@@ -119,7 +128,7 @@ class SkillStore:
     async def _read_heads(self, scope: SkillScope, level: Level) -> Sequence[Row]:
         if level == "session" and scope.session is None:
             return []
-        return await self._store.read(_READ_HEADS, scope.identity.tenant, level, scope.owner(level))
+        return await self._store.read(_READ_HEADS, scope.identity.tenant, level, self._name_owner(scope, level))
 
     async def _read_summary(self, head: Row) -> SkillSummary | None:
         place, sealed = head[:5], str(head[5])
@@ -149,7 +158,7 @@ class SkillStore:
 
     async def delete(self, name: str, scope: SkillScope, level: Level) -> int:
         """Deletes every version; returns how many there were."""
-        where = (scope.identity.tenant, level, scope.owner(level), name)
+        where = (scope.identity.tenant, level, self._name_owner(scope, level), name)
 
         def work(step: Transaction) -> int:
             count = step.run(f"SELECT COUNT(*) FROM skills WHERE {_PLACE} AND name = ?", *where)[0][0]  # noqa: S608 - only our own constants

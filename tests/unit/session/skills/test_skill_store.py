@@ -24,6 +24,10 @@ def skills(store: Store, key: bytes = b"k", *, share: bool = True, most: int = 1
     return SkillStore(store, SkillRules(share=share, most=most, source_bytes=10_000, versions=versions), key)
 
 
+def of_project(store: Store, project: str) -> SkillStore:
+    return SkillStore(store, SkillRules(share=True, most=10, source_bytes=10_000, versions=10, project=project), b"k")
+
+
 def draft(body: str = "n * 2", **fields: object) -> SkillDraft:
     return SkillDraft(**{"name": "double", "source": SOURCE.replace("n * 2", body), **fields})  # type: ignore[arg-type]
 
@@ -41,6 +45,22 @@ async def test_every_change_is_a_version_and_the_same_again_is_not(store: Store)
     assert (await kept.load("double", ANN)).source == saved[1].source
     assert await kept.load("double", ANN, 1) == saved[0]
     assert [skill.version for skill in await kept.versions("double", ANN)] == [1, 2]
+
+
+async def test_skills_of_a_user_belong_to_a_project_and_shared_ones_to_all(store: Store) -> None:
+    shop, clinic, plain = of_project(store, "shop"), of_project(store, "clinic"), of_project(store, "")
+    await shop.save(draft("n * 2"), ANN, "user")
+    await clinic.save(draft("n * 3"), ANN, "user")
+    await shop.save(SkillDraft(name="all", source='def all():\n    """Doc."""\n'), ANN, "shared")
+    assert "n * 2" in (await of_project(store, "shop").load("double", ANN)).source
+    assert "n * 3" in (await clinic.load("double", ANN)).source
+    assert [[skill.name for skill in await kept.list(ANN)] for kept in (shop, clinic, plain)] == [
+        ["all", "double"], ["all", "double"], ["all"],
+    ]  # fmt: skip
+    with pytest.raises(UnknownSkill):
+        await plain.load("double", ANN)
+    await shop.delete("double", ANN, "user")
+    assert "n * 3" in (await clinic.load("double", ANN)).source
 
 
 async def test_the_oldest_version_makes_room(store: Store) -> None:

@@ -11,6 +11,8 @@ from mcp_types import Tool, ToolAnnotations, ToolExecution
 SEARCH, EXECUTE, CALL = "search_tools", "execute_code", "call_tool"
 NEW_SESSION = "new"
 """The value of ``session`` that opens a new session."""
+BRANCH_PREFIX = "fork:"
+"""What stands before a handle to branch that session."""
 
 LONGEST_RESULT_CHARS = 100_000
 """The limit that we tell clients which cut long results; our token budget keeps results far below it."""
@@ -45,7 +47,10 @@ _EXECUTE_TOOL = Tool(
         "type": "object",
         "properties": {
             "code": {"type": "string"},
-            "session": {"type": "string", "description": '"new", then the handle returned: keeps variables and files'},
+            "session": {
+                "type": "string",
+                "description": '"new", then the handle returned: keeps variables and files; "fork:HANDLE" branches',
+            },
             "resume": {"type": "string", "description": "id of a run: wait for it, or redo it without repeating its calls"},
             "background": {"type": "boolean", "description": "return an id at once"},
             "timeout": {"type": "number"},

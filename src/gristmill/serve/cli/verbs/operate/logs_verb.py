@@ -36,6 +36,8 @@ def logs(
             print_json([to_builtins(each) for each in found])
             return
         columns = (Column(title="server", kind="fixed"), Column(title="written (UTC)"), Column(title="bytes", kind="number"))
+        if not found:
+            stderr().print("no program of a server has written anything yet", style="dim")
         print_table(columns, [(each.server, format_time(each.written), f"{each.bytes:,}") for each in found])
         return
     kept = read_server_log(settings, server, lines)

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct, to_builtins
 
-from gristmill.config.sources import DEFAULT_FILE
+from gristmill.config.sources import DEFAULT_FILE, find_user_file
 from gristmill.config.tree import Config, load_config
 from gristmill.errors import ConfigError, Error
 from gristmill.runtime.open.open_records import (
@@ -65,12 +65,16 @@ def check_config(file: Path | None) -> tuple[DoctorFinding, Config | None]:
     except ConfigError as error:
         fix = f"correct {path}; docs/reference/config.md lists all keys"
         return DoctorFinding(name="config", ok=False, seen=error.message, fix=fix), None
+    own = find_user_file()
+    beside = f" over {own}" if own is not None and own.is_file() else ""
+    if not path.exists() and beside:
+        return DoctorFinding(name="config", ok=True, seen=f"{own}: {len(settings.servers)} servers"), settings
     if not path.exists():
         seen = f"there is no {path} here: defaults apply, without servers"
         return DoctorFinding(
             name="config", ok=True, seen=seen, fix="`gristmill init` writes one with the servers of your MCP clients"
         ), settings
-    return DoctorFinding(name="config", ok=True, seen=f"{path.absolute()}: {len(settings.servers)} servers"), settings
+    return DoctorFinding(name="config", ok=True, seen=f"{path.absolute()}{beside}: {len(settings.servers)} servers"), settings
 
 
 def check_state(settings: Config) -> DoctorFinding:

@@ -51,3 +51,13 @@ def test_a_state_folder_that_cannot_be_made_is_a_finding(tmp_path: Path) -> None
     (tmp_path / "file").touch()
     finding = check_state(Config(store=StoreConfig(path=tmp_path / "file" / "state")))
     assert (finding.ok, "[store]" in (finding.fix or "")) == (False, True)
+
+
+def test_the_configuration_of_the_user_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own, project = tmp_path / "own.toml", tmp_path / "project.toml"
+    own.write_text("[servers.a]\ncommand = 'x'\n")
+    monkeypatch.setenv("GRISTMILL_USER_CONFIG", str(own))
+    monkeypatch.chdir(tmp_path)
+    assert check_config(None)[0].seen == f"{own}: 1 servers"
+    project.write_text("[servers.b]\ncommand = 'x'\n")
+    assert check_config(project)[0].seen == f"{project} over {own}: 2 servers"
