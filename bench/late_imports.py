@@ -36,6 +36,7 @@ OPTIONAL = {
     "gristmill.guard.program.typescript.check_typescript": "in the extra `typescript`",
     "gristmill.guard.program.typescript.prepare_typescript": "in the extra `typescript`",
     "gristmill.serve.cli.terminal.chat.converse": "in the extra `chat`",
+    "gristmill.serve.cli.terminal.answer_tasks": "in the extra `chat`",
     "gristmill.rollout.feature_flags": "in the extra `openfeature`",
     "gristmill.serve.langchain.deep_sandbox": "in the extra `deepagents`",
     "opentelemetry.exporter.otlp.proto.http.trace_exporter": "not needed where the host program exports traces itself",

@@ -13,6 +13,7 @@ from gristmill.config.tree import load_config
 from gristmill.rollout.open_rollouts import open_rollouts
 from gristmill.rollout.rollout_state import RolloutState, RolloutStep
 from gristmill.serve.cli.app import app
+from gristmill.testing import ModelAnswer, ModelCall, ModelRequest, ModelServer
 
 CONFIG = """
 [rollout]
@@ -100,6 +101,36 @@ def test_simulations_and_reports_are_printed() -> None:
     rollout("start")
     assert "0 conversations" in rollout("report")
     assert json.loads(rollout("report", "--json"))["percent"] == 10
+
+
+def choose_answer(request: ModelRequest) -> ModelAnswer:
+    """Right with direct calls; with code a program first, and wrong once."""
+    if "execute_code" not in request.tools:
+        return ModelAnswer("It is 1,042.", input_tokens=9_000, output_tokens=5)
+    if not request.tool_results:
+        return ModelAnswer("I count.", [ModelCall("execute_code", {"code": "1_000 + 42"})], input_tokens=300, output_tokens=20)
+    return ModelAnswer("no" if "hard" in request.question else "It is 1042.", input_tokens=400, output_tokens=5)
+
+
+def test_the_same_questions_are_compared_both_ways(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MODEL_API_KEY", "none")
+    (home / "tasks.jsonl").write_text(
+        "".join(json.dumps({"message": text, "expected": ["1042"]}) + "\n" for text in ("easy", "hard", "plain"))
+    )
+    with ModelServer(choose_answer) as model:
+        (home / "gristmill.toml").write_text(
+            CONFIG
+            + f'[chat]\nmodel = "openai:scripted"\nbase_url = "{model.openai_url}"\n[servers.sums]\npython = "statistics"\ninclude = ["mean"]\n'
+        )
+        found = json.loads(rollout("compare", "tasks.jsonl", "--json"))
+        shown = rollout("compare", "tasks.jsonl", "--worst", "1")
+    figures = {one["figure"]: one for one in found["differences"]}
+    assert (figures["tokens"]["old"], figures["tokens"]["new"]) == (9_005, 725)
+    assert figures["accuracy"]["old"] == 1
+    assert {one["verdict"] for one in found["differences"]} == {"not known yet"}  # three questions prove nothing
+    assert (found["tasks"][0]["message"], found["tasks"][0]["new"]["accuracy"]) == ("hard", 0)
+    assert "hard" in shown
+    assert "two arms" in str(run("compare", "tasks.jsonl", "--arms", "code").exception)
 
 
 KILLED = """

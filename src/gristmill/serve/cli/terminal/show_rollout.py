@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from gristmill.rollout.check_guardrails import GuardrailFinding
 from gristmill.rollout.compare_arms import ArmReport
+from gristmill.rollout.compare_tasks import TaskReport
 from gristmill.rollout.rollout_state import RolloutStage, RolloutStep
 from gristmill.rollout.rollouts import RolloutStatus
 from gristmill.rollout.simulate_rollout import Simulation
@@ -94,6 +95,44 @@ def print_simulation(found: Simulation) -> None:
     print_plain(f"at the end: {_STANDINGS[found.standing]}, {found.percent:g} %")
     if found.findings:
         print_findings(found.findings)
+
+
+def print_task_report(report: TaskReport, worst: int) -> None:
+    """Prints both arms side by side, and the cases that got worse."""
+    print_plain(
+        f"{len(report.tasks)} questions, {report.old} and {report.new}; certain to {report.confidence * 100:g} % together"
+    )
+    rows = [
+        (
+            one.figure, f"{one.old:.4g}", f"{one.new:.4g}",
+            "" if one.low is None or one.high is None else f"{one.low:+.4g} to {one.high:+.4g}", one.verdict,
+        )
+        for one in report.differences
+    ]  # fmt: skip
+    print_table(("of a conversation", report.old, report.new, "difference", ""), rows)
+    worse = [
+        task
+        for task in report.tasks
+        if (task.new.accuracy or 0) < (task.old.accuracy or 0)
+        or (task.old.status == "answered" and task.new.status != "answered")
+        or task.new.tokens > task.old.tokens
+    ]
+    if not worse[:worst]:
+        return
+    print_plain(f"\n{len(worse)} got worse, the worst first:")
+    shown = [
+        (
+            task.id, task.message[:60], f"{_show_score(task.old.accuracy)} -> {_show_score(task.new.accuracy)}",
+            f"{task.old.status} -> {task.new.status}", f"{task.old.tokens:,} -> {task.new.tokens:,}",
+            (task.new.problem or "")[:80],
+        )
+        for task in worse[:worst]
+    ]  # fmt: skip
+    print_table(("case", "question", "right", "status", "tokens", ""), shown)
+
+
+def _show_score(score: float | None) -> str:
+    return "?" if score is None else f"{score:.2g}"
 
 
 def format_duration(seconds: float) -> str:

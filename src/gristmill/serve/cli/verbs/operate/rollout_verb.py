@@ -1,7 +1,9 @@
 """``gristmill rollout``: shows and changes the share of traffic that a new way of working gets."""
 
+import asyncio
 import getpass
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,8 +11,9 @@ import typer
 from msgspec import to_builtins
 
 from gristmill.config.tree import load_config
-from gristmill.errors import Refused
+from gristmill.errors import ConfigError, Refused
 from gristmill.rollout.compare_arms import report_arms
+from gristmill.rollout.compare_tasks import read_tasks
 from gristmill.rollout.measures import Measure
 from gristmill.rollout.open_rollouts import open_rollouts
 from gristmill.rollout.rollout_state import RolloutState, Step
@@ -24,6 +27,7 @@ from gristmill.serve.cli.terminal.show_rollout import (
     print_simulation,
     print_stages,
     print_status,
+    print_task_report,
 )
 from gristmill.serve.cli.use_opened import use_opened
 from gristmill.serve.cli.verb_options import ConfigFile, Json
@@ -32,6 +36,7 @@ app = typer.Typer(no_args_is_help=True, help="Compare ways of working on real tr
 
 By = Annotated[str | None, typer.Option(help="Who decides, for the history; default is your user name.")]
 Reason = Annotated[str, typer.Option(help="Why, for the history.")]
+CHAT_PACKAGES = ("langchain", "langchain_core")
 SHOWN_STEPS = 10
 MOST_MADE_UP = 200_000
 
@@ -184,6 +189,39 @@ def simulate(
         print_json(to_builtins(found))
         return
     print_simulation(found)
+
+
+@app.command()
+def compare(
+    tasks: Annotated[
+        Path,
+        typer.Argument(help='Questions, one JSON object a line: `{"message": "...", "expected": ["..."]}`.', metavar="TASKS"),
+    ],
+    arms: Annotated[str, typer.Option(help="The old and the new arm: of the configuration, or modes.")] = "direct,code",
+    model: Annotated[str | None, typer.Option("--model", "-m", help="The model; default is `chat.model`.")] = None,
+    base_url: Annotated[str | None, typer.Option(help="The address of a service that speaks OpenAI's protocol.")] = None,
+    worst: Annotated[int, typer.Option(help="How many of the cases that got worse are shown.", min=0)] = 10,
+    json: Json = False,
+    config: ConfigFile = None,
+) -> None:
+    """Ask the same questions both ways, offline: tokens, time, accuracy, money, and the cases that got worse first.
+
+    Example: `gristmill rollout compare tasks.jsonl --arms direct,code --model openai:gpt-5`
+    """
+    old, _, new = (part.strip() for part in arms.partition(","))
+    if not old or not new or "," in new or old == new:
+        raise Refused("--arms takes two arms, such as direct,code", rule="rollout.arms")
+    asked = read_tasks(tasks)
+    if missing := [name for name in CHAT_PACKAGES if find_spec(name) is None]:
+        raise ConfigError(f"{missing[0]} is not installed: run pip install 'gristmill[chat]'")
+    # It loads LangChain, which is missing without the extra, and which the other verbs do not need.
+    from gristmill.serve.cli.terminal.answer_tasks import answer_tasks
+
+    found = asyncio.run(answer_tasks(config, asked, (old, new), model, base_url, quiet=json))
+    if json:
+        print_json(to_builtins(found))
+        return
+    print_task_report(found, worst)
 
 
 def _take_step(step: Step, by: str | None, reason: str, *, json: bool, config: Path | None) -> None:
