@@ -42,8 +42,7 @@ async def test_what_cannot_be_branched_says_what_to_do(state: Path) -> None:
         assert opened.structured_content is not None
         handle = opened.structured_content["session"]
         runtime = await door.hall()
-        (record,) = [one for one in await runtime.session_stores.sessions.list(identity=Identity()) if one.handle == handle]
-        await runtime.drop_session(record.name)
+        await runtime.drop_session((await door.find_session(handle, Identity())).name)
         for session, words in ((f"fork:{handle}", "keeps no variables to branch"), ("fork:nothing", "no session of that handle")):
             answer = await run(client, "1", session)
             assert answer.is_error, session

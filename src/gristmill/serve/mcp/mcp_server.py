@@ -47,7 +47,8 @@ log = logging.getLogger(__name__)
 
 HOUR_MS = 3_600_000
 CACHE_HINTS: dict[CacheableMethod, CacheHint] = {
-    "tools/list": CacheHint(ttl_ms=HOUR_MS, scope="public"),  # the same for every caller; changes are announced
+    # The same for every caller. Changes are announced, but not to clients that do not listen.
+    "tools/list": CacheHint(ttl_ms=60_000, scope="public"),
     "prompts/list": CacheHint(ttl_ms=HOUR_MS, scope="public"),
     "resources/templates/list": CacheHint(ttl_ms=HOUR_MS, scope="public"),
     "server/discover": CacheHint(ttl_ms=60_000, scope="private"),
