@@ -38,6 +38,14 @@ def part(metric: str, which: str, *, of: str = "") -> str:
     return f"({some} or vector(0)) / (sum(rate({metric}{f'{{{of}}}' if of else ''}{WINDOW})) > 0) or vector(0)"
 
 
+TOKENS = f'sum by (way) (rate(tokens_total{{tenant=~"$tenant", arm=~"$arm"}}{WINDOW}))'
+EXECUTIONS = f"scalar(sum(rate(executions_by_use_total{WINDOW})) > 0)"
+FAILURES = (
+    f'sum by (arm) (rate(arm_outcomes_total{{outcome="failed", arm=~"$arm"}}{WINDOW}))'
+    f' / (sum by (arm) (rate(arm_outcomes_total{{arm=~"$arm"}}{WINDOW})) > 0)'
+)
+DISTANCE = "max by (guardrail, arm) (rollout_guardrail_value) / (max by (guardrail, arm) (rollout_guardrail_limit) > 0)"
+
 ROWS: dict[str, tuple[Panel, ...]] = {
     "At a glance": (
         Panel(title="Executions per second", unit="ops", is_number=True,
@@ -73,16 +81,14 @@ ROWS: dict[str, tuple[Panel, ...]] = {
     "Tokens and money": (
         Panel(title="Tokens of an execution, with code and with direct calls", unit="short",
               about="Before and after: direct calls are what the same work would have cost by the token accounts.",
-              queries=((f'sum by (way) (rate(tokens_total{{tenant=~"$tenant", arm=~"$arm"}}{WINDOW})) / '
-                        f"scalar(sum(rate(executions_by_use_total{WINDOW})) > 0)", "{{way}}"),)),
+              queries=((f"{TOKENS} / {EXECUTIONS}", "{{way}}"),)),
         Panel(title="Dollars an hour", unit="currencyUSD",
               about="At the price of the variable: dollars for a million tokens.",
-              queries=((f'sum by (way) (rate(tokens_total{{tenant=~"$tenant", arm=~"$arm"}}{WINDOW})) * 3600 * $price / 1e6', "{{way}}"),)),
+              queries=((f"{TOKENS} * 3600 * $price / 1e6", "{{way}}"),)),
         Panel(title="Dollars of an execution", unit="currencyUSD", about="At `records.token_price` of the service.",
-              queries=((f'sum by (way) (rate(cost_dollars_total{{arm=~"$arm"}}{WINDOW})) / '
-                        f"scalar(sum(rate(executions_by_use_total{WINDOW})) > 0)", "{{way}}"),)),
+              queries=((f'sum by (way) (rate(cost_dollars_total{{arm=~"$arm"}}{WINDOW})) / {EXECUTIONS}', "{{way}}"),)),
         Panel(title="Tokens saved by use since the start", unit="short",
-              about="Filtering: little of much came back. Workflow: several tools in one program. Polling: the same call again and again.",
+              about="Filtering: little of much came back. Workflow: several tools in one program. Polling: the same call again.",
               queries=(("sum by (use) (tokens_saved_by_use)", "{{use}}"),)),
         Panel(title="Executions by use", unit="ops", stacked=True, about="What programs did, by their calls.",
               queries=((f"sum by (use) (rate(executions_by_use_total{WINDOW}))", "{{use}}"),)),
@@ -99,8 +105,7 @@ ROWS: dict[str, tuple[Panel, ...]] = {
         Panel(title="How the rollout stands", unit="short", about="idle, running, held or rolled back.",
               queries=(("max by (standing) (rollout_standing) == 1", "{{standing}}"),)),
         Panel(title="Share of failures by arm", unit="percentunit", about="Turns and executions that failed, of all of the arm.",
-              queries=((f'sum by (arm) (rate(arm_outcomes_total{{outcome="failed", arm=~"$arm"}}{WINDOW})) / '
-                        f'(sum by (arm) (rate(arm_outcomes_total{{arm=~"$arm"}}{WINDOW})) > 0)', "{{arm}}"),)),
+              queries=((FAILURES, "{{arm}}"),)),
         Panel(title="Turns and executions by arm", unit="ops", stacked=True, about="How the traffic is shared.",
               queries=((f'sum by (arm) (rate(arm_outcomes_total{{arm=~"$arm"}}{WINDOW}))', "{{arm}}"),)),
         Panel(title="How long they take by arm (p50, p95, p99)", unit="s", about="Latency of the arms side by side.",
@@ -108,8 +113,7 @@ ROWS: dict[str, tuple[Panel, ...]] = {
                             for share in (0.5, 0.95, 0.99))),
         Panel(title="Guardrails against their limits", unit="short",
               about="1 is the limit. A guardrail acts when chance cannot explain that it is passed, so a little above may hold.",
-              queries=(("max by (guardrail, arm) (rollout_guardrail_value) / (max by (guardrail, arm) (rollout_guardrail_limit) > 0)",
-                        "{{guardrail}} {{arm}}"),)),
+              queries=((DISTANCE, "{{guardrail}} {{arm}}"),)),
         Panel(title="Guardrails that are reached", unit="short", about="1 where a condition has come true.",
               queries=(("max by (guardrail, arm) (rollout_guardrail_breached)", "{{guardrail}} {{arm}}"),)),
     ),

@@ -147,6 +147,14 @@ class AsyncClient:
         asked = {"approve": approve if isinstance(approve, str) else list(approve)}
         return json.loads(await self.request("POST", f"/approvals/{_quote_part(approval)}", json=asked))
 
+    async def send_feedback(
+        self, id: str, *, thumb: Literal["up", "down"] | None = None, complaint: bool = False, accuracy: float | None = None,  # noqa: A002
+        comment: str = "",
+    ) -> None:  # fmt: skip
+        """Says something about an execution, a turn or a conversation that is part of a rollout; a later word replaces it."""
+        asked = {"id": id, "thumb": thumb, "complaint": complaint, "accuracy": accuracy, "comment": comment}
+        await self.request("POST", "/feedback", json=asked)
+
     async def get(self, path: str, **query: Any) -> Any:
         """Reads any route and returns its JSON."""
         return json.loads(await self.request("GET", path, params=query))

@@ -97,6 +97,15 @@ class Client(AbstractContextManager["Client"]):
         """Does the same as ``AsyncClient.decide``."""
         return self._run_async(lambda client: client.decide(approval, approve))
 
+    def send_feedback(
+        self, id: str, *, thumb: Literal["up", "down"] | None = None, complaint: bool = False, accuracy: float | None = None,  # noqa: A002
+        comment: str = "",
+    ) -> None:  # fmt: skip
+        """Does the same as ``AsyncClient.send_feedback``."""
+        self._run_async(
+            lambda client: client.send_feedback(id, thumb=thumb, complaint=complaint, accuracy=accuracy, comment=comment)
+        )
+
     def get(self, path: str, **query: Any) -> Any:
         """Does the same as ``AsyncClient.get``."""
         return self._run_async(lambda client: client.get(path, **query))

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from gristmill.errors import NotFound
+from gristmill.http_client import Client
 from tests.e2e.http.conftest import SETTINGS, Service, Start, start
 from tests.e2e.http.test_mcp import call
 
@@ -89,6 +91,10 @@ def test_a_rollout_from_start_to_rollback(replicas: tuple[Service, Service]) -> 
         with one.client("eve") as eve:
             assert eve.post("/feedback", json={"id": outcome["id"], "thumb": "down"}).status_code == 404
         assert ann.post("/feedback", json={"id": outcome["id"], "accuracy": 2}).status_code == 422
+        with Client(one.url, token=one.tokens["ann"]) as blocking:
+            blocking.send_feedback(outcome["id"], thumb="down", comment="slow")
+            with pytest.raises(NotFound):
+                blocking.send_feedback("none")
 
         # A chat of one's own reports what came of its turns, at one replica; the other sees the rollback.
         bad = {"seconds": 0.5, "tokens_in": 900, "status": "failed"}
