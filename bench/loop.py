@@ -1,7 +1,7 @@
 """What the loop of the chat adds to a turn over calling ``Runtime`` directly, and the memory of an idle conversation.
 
-``python -m bench.loop [--turns 200] [--conversations 500]``. The model is an object in this process that answers at once, so what is
-measured is ours: the prompt, the claims and messages in the store, the events. A turn is one program and one answer.
+``python -m bench.loop [--turns 200] [--conversations 500]``. The model is an object in this process that answers at once, so what
+is measured is ours: the prompt, the claims and messages in the store, the events. A turn is one program and one answer.
 """
 
 import argparse
@@ -18,6 +18,7 @@ from typing import Any
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolMessage
+from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
@@ -36,7 +37,8 @@ class InstantModel(BaseChatModel):
         return "instant"
 
     def bind_tools(
-        self, tools: Sequence[dict[str, Any] | type | Callable[..., Any] | BaseTool], *, tool_choice: str | None = None, **kwargs: Any
+        self, tools: Sequence[dict[str, Any] | type | Callable[..., Any] | BaseTool], *, tool_choice: str | None = None,
+        **kwargs: Any,
     ) -> Runnable[LanguageModelInput, AIMessage]:  # fmt: skip
         """Ignores the tools."""
         return self
@@ -54,8 +56,8 @@ class InstantModel(BaseChatModel):
         if isinstance(messages[-1], ToolMessage):
             yield ChatGenerationChunk(message=AIMessageChunk(content="It is 2."))
             return
-        call = {"name": "execute_code", "args": '{"code": "1 + 1"}', "id": f"call_{len(messages)}", "index": 0}
-        yield ChatGenerationChunk(message=AIMessageChunk(content="", tool_call_chunks=[{**call, "type": "tool_call_chunk"}]))
+        call = tool_call_chunk(name="execute_code", args='{"code": "1 + 1"}', id=f"call_{len(messages)}", index=0)
+        yield ChatGenerationChunk(message=AIMessageChunk(content="", tool_call_chunks=[call]))
 
 
 async def time_each(work: Callable[[], Any], rounds: int) -> float:
