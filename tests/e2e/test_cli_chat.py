@@ -41,7 +41,8 @@ SCRIPT = answer_by_question(
     {
         "mean": [run(PROGRAM), ModelAnswer("The mean is **20**.", input_tokens=1000, output_tokens=10, cached_tokens=900)],
         "median": [run(ASKS), ModelAnswer("The median is 2.")],
-        "wait": [run("import time\nprint('begun', flush=True)\ntime.sleep(600)")],
+        "wait": [run("import time\nprint('begun', flush=True)\ntime.sleep(600)"), ModelAnswer("That took long.")],
+        "stream": [ModelAnswer("one two three", pause=lambda: gate.wait(60), pause_at=2)],
         "limit": [ModelFailure(429, "slow down", retry_after=0.1), ModelAnswer("Here I am.")],
         "key": [ModelFailure(401, "Incorrect API key provided")],
         "": [ModelAnswer("Hello \x1b[2J there.")],
@@ -148,7 +149,27 @@ def test_calls_that_wait_are_one_question(terminal: Terminal, answer: str, words
 def test_ctrl_c_stops_the_program_and_not_the_conversation(terminal: Terminal) -> None:
     terminal.type("please wait\n", "begun")
     assert "stopped" in terminal.type("\x03", READY)
+    assert "That took long." in terminal.type("/resume\n", READY)
     assert "The mean is" in terminal.type("what is the mean?\n", READY)
+
+
+def test_ctrl_c_stops_the_model_while_it_writes(terminal: Terminal, model: ModelServer) -> None:
+    gate.clear()
+    gone = len(model.abandoned)
+    terminal.type("please stream\n", "one")
+    assert "stopped" in terminal.type("\x03", READY)
+    gate.set()
+    model.wait_for_abandoned(gone + 1)
+
+
+def test_a_question_that_was_left_open_is_asked_again(terminal: Terminal, here: Path, model: ModelServer) -> None:
+    address = ["-m", "openai:scripted", "--base-url", model.openai_url]
+    waits = gristmill("chat", *address, "what is the median?", cwd=here)
+    conversation = waits.stderr.partition("--conversation ")[2].split()[0]
+    assert "sums.median" in terminal.type(f"/open {conversation}\n", r"approve\?.*: ")
+    assert "median 2" in terminal.type("a\n", READY)
+    assert "deleted" in terminal.type(f"/delete {conversation}\n", READY)
+    assert "no conversation" in terminal.type(f"/open {conversation}\n", READY)
 
 
 def test_waiting_for_the_provider_is_shown(terminal: Terminal) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import get_args
+from typing import Any, Protocol, get_args
 
 from rich.console import Console
 
@@ -10,7 +10,7 @@ from gristmill.chat.chat_events import ChatMode
 from gristmill.errors import Refused
 from gristmill.runtime.open.mask_offline import mask_session_file
 from gristmill.runtime.open.session_stores import read_whole_file
-from gristmill.serve.cli.terminal.chat.chat_talk import ChatTalk
+from gristmill.serve.cli.terminal.chat.chat_talk import ChatTalk, Show
 from gristmill.serve.cli.terminal.chat.transcript import write_transcript
 from gristmill.serve.cli.terminal.chat.turn_screen import describe_cost
 from gristmill.serve.cli.terminal.print_tables import format_time, print_table
@@ -27,6 +27,7 @@ Type a message; a backslash at the end of a line continues it. Ctrl-C stops the 
   /tools [WORDS]        list the servers, list the tools of one, or find tools
   /files [NAME]         list the files of this conversation, or show one
   /save [FILE]          write this conversation to a Markdown file
+  /resume               go on with a turn that was stopped or failed
   /undo                 forget the last turn; what its programs did stays done
   /cost                 show what this conversation has cost
   /new                  begin a new conversation
@@ -36,14 +37,26 @@ Type a message; a backslash at the end of a line continues it. Ctrl-C stops the 
   /help, /quit"""
 
 
+class TurnRunner(Protocol):
+    """Runs turns for a person: shows them, and asks about calls that wait."""
+
+    def run_turn(self, run: Callable[[Show], bool]) -> None:
+        """Runs a turn."""
+        ...
+
+    def answer_question(self, question: Mapping[str, Any]) -> None:
+        """Asks about calls that wait, and runs the turn on."""
+        ...
+
+
 class ChatCommands:
     """Runs the commands of one conversation, and prints what they answer."""
 
-    def __init__(self, talk: ChatTalk, console: Console) -> None:
-        self._talk, self._console = talk, console
+    def __init__(self, talk: ChatTalk, console: Console, runner: TurnRunner) -> None:
+        self._talk, self._console, self._runner = talk, console, runner
         self._commands: Mapping[str, Callable[[str], None]] = {
             "/help": self._help, "/mode": self._choose_mode, "/tools": self._list_tools, "/files": self._list_files,
-            "/save": self._save, "/undo": self._undo, "/cost": self._show_cost, "/new": self._begin_anew,
+            "/save": self._save, "/resume": self._resume, "/undo": self._undo, "/cost": self._show_cost, "/new": self._begin_anew,
             "/list": self._list_conversations, "/open": self._open_conversation, "/delete": self._delete_conversation,
         }  # fmt: skip
 
@@ -116,6 +129,19 @@ class ChatCommands:
             raise Refused(f"{path} cannot be written: {error.strerror}", rule="file.system") from None
         self._say(f"saved as {path}")
 
+    def _resume(self, _rest: str) -> None:
+        if self._talk.conversation is None:
+            self._say(NOTHING_YET)
+        elif not self._ask_what_waits():
+            self._runner.run_turn(self._talk.resume)
+
+    def _ask_what_waits(self) -> bool:
+        conversation = str(self._talk.conversation)
+        question = self._talk.ask(lambda chat: chat.question(conversation, user=self._talk.user))
+        if question is not None:
+            self._runner.answer_question(question)
+        return question is not None
+
     def _undo(self, _rest: str) -> None:
         conversation = self._talk.conversation
         if conversation is None:
@@ -147,6 +173,7 @@ class ChatCommands:
         found = self._talk.ask(lambda chat: chat.conversation_of(rest, user=self._talk.user))
         self._talk.conversation = found.id
         self._say(f"{found.title} ({found.turns} turns)")
+        self._ask_what_waits()
 
     def _delete_conversation(self, rest: str) -> None:
         is_gone = self._talk.ask(lambda chat: chat.delete(rest, user=self._talk.user))

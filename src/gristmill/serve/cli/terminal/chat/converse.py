@@ -2,8 +2,10 @@
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from msgspec import to_builtins
 
@@ -27,35 +29,33 @@ Run = Callable[[Show], bool]
 def answer_once(talk: ChatTalk, run: Run, *, as_json: bool) -> int:
     """Runs one turn, and returns the exit code. At a terminal it is shown as it happens; into a pipe goes the answer alone."""
     if sys.stdout.isatty() and not as_json:
-        screen = TurnScreen(stdout())
-        _run_turn(talk, screen, run)
-        return 130 if screen.answer is None else EXIT_CODES[screen.answer.status]
-    screen = AnswerKeeper()
-    run(screen.show)
-    if screen.answer is None:
+        person = _Person(talk, TurnScreen(stdout()))
+        person.run_turn(run)
+        answer = person.screen.answer
+        return 130 if answer is None else EXIT_CODES[answer.status]
+    kept = AnswerKeeper()
+    run(kept.show)
+    if kept.answer is None:
         return 130
-    _print_answer(screen.answer, as_json=as_json)
-    return EXIT_CODES[screen.answer.status]
+    _print_answer(kept.answer, as_json=as_json)
+    return EXIT_CODES[kept.answer.status]
 
 
 def converse(talk: ChatTalk, history: Path, *, as_json: bool) -> None:
     """Reads messages and commands until the person leaves; an error of ours ends its turn and not the conversation."""
-    screen = AnswerKeeper() if as_json else TurnScreen(stdout())
-    commands = ChatCommands(talk, stdout())
+    person = _Person(talk, AnswerKeeper() if as_json else TurnScreen(stdout()), as_json=as_json)
+    commands = ChatCommands(talk, stdout(), person)
     save = set_up_terminal(history, lambda line, word: complete_command(line, word, commands.names, tuple(MODES)))
     stderr().print("type a message, or /help; Ctrl-C stops an answer, Ctrl-D leaves", style="dim")
     try:
         for text in read_typed_messages():
             try:
-                if text.startswith("/"):
-                    if not commands.run(text):
-                        return
-                else:
-                    _run_turn(talk, screen, lambda show, text=text: talk.send(text, show))
-                    if as_json and screen.answer is not None:
-                        _print_answer(screen.answer, as_json=True)
+                if not text.startswith("/"):
+                    person.run_turn(partial(talk.send, text))
+                elif not commands.run(text):
+                    return
             except Error as error:
-                screen.interrupt()
+                person.screen.interrupt()
                 print_error(error.message)
             except KeyboardInterrupt:
                 stderr().print("stopped", style="yellow")
@@ -63,19 +63,30 @@ def converse(talk: ChatTalk, history: Path, *, as_json: bool) -> None:
         save()
 
 
-def _run_turn(talk: ChatTalk, screen: AnswerKeeper, run: Run) -> None:
-    """Runs a turn; asks the person as often as it needs an approval."""
-    screen.answer = None
-    is_whole = run(screen.show)
-    while is_whole and screen.answer is not None and screen.answer.approval is not None:
-        plan = read_question(screen.answer.approval)
+class _Person:
+    """Who sits at the terminal: sees turns, and is asked about calls that wait."""
+
+    def __init__(self, talk: ChatTalk, screen: AnswerKeeper, *, as_json: bool = False) -> None:
+        self._talk, self.screen, self._as_json = talk, screen, as_json
+
+    def run_turn(self, run: Run) -> None:
+        """Runs a turn; asks as often as it needs an approval."""
+        self.screen.answer = None
+        is_whole = run(self.screen.show)
+        answer = self.screen.answer
+        if answer is None:
+            self.screen.interrupt()
+            stderr().print("stopped", style="yellow")
+        elif is_whole and answer.approval is not None:
+            self.answer_question(answer.approval)
+        elif self._as_json:
+            _print_answer(answer, as_json=True)
+
+    def answer_question(self, question: Mapping[str, Any]) -> None:
+        """Asks about calls that wait, and runs the turn on."""
         stderr().print("these calls need your approval:", style="yellow")
-        approved = ask_at_terminal(stderr(), plan)
-        screen.answer = None
-        is_whole = talk.decide(approved if isinstance(approved, str) else list(approved), screen.show)
-    if screen.answer is None:
-        screen.interrupt()
-        stderr().print("stopped", style="yellow")
+        approved = ask_at_terminal(stderr(), read_question(question))
+        self.run_turn(partial(self._talk.decide, approved if isinstance(approved, str) else list(approved)))
 
 
 def _print_answer(answer: ChatAnswer, *, as_json: bool) -> None:
