@@ -35,6 +35,7 @@ OPTIONAL = {
     "deno": "in the extra `typescript`",
     "gristmill.guard.program.typescript.check_typescript": "in the extra `typescript`",
     "gristmill.guard.program.typescript.prepare_typescript": "in the extra `typescript`",
+    "gristmill.chat.chat": "in the extra `chat`",
     "gristmill.serve.cli.terminal.chat.converse": "in the extra `chat`",
     "gristmill.serve.cli.terminal.answer_tasks": "in the extra `chat`",
     "gristmill.rollout.feature_flags": "in the extra `openfeature`",

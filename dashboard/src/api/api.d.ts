@@ -2797,6 +2797,11 @@ export interface components {
             stream: boolean;
         };
         /**
+         * TurnNothing
+         * @description An empty object: everything is said by the address.
+         */
+        TurnNothing: Record<string, never>;
+        /**
          * TurnView
          * @description One turn: how it ended, and what it cost.
          */
@@ -5244,7 +5249,11 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TurnNothing"];
+            };
+        };
         responses: {
             /** @description Successful Response */
             200: {
@@ -5475,7 +5484,11 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TurnNothing"];
+            };
+        };
         responses: {
             /** @description Successful Response */
             200: {

@@ -14,6 +14,7 @@ const SUMMARIES: { [kind in AuditKind]: (row: AuditRecord) => string | undefined
   search: (row) => `“${row.details?.query ?? ""}”`,
   security: (row) => [row.tool || row.details?.tool, row.rule, row.details?.shown || row.error].filter(Boolean).join(" · "),
   approval: (row) => `${pluralize(countCalls(row), "call")}, by ${row.details?.by ?? "an unknown person"}`,
+  rollout: (row) => [row.id, row.details?.reason].filter(Boolean).join(" · "),
 };
 
 const countCalls = ({ details }: AuditRecord) => (Array.isArray(details?.calls) ? details.calls.length : 0);

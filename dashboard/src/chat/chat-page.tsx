@@ -115,7 +115,7 @@ function Tools({ id, isBusy, hasTurns, onForgotten }: ToolsProps) {
     location.hash = linkTo("chat");
   });
   const undo = useAction(async () => {
-    await post("/chat/conversations/{id}/undo", { id }, undefined as never);
+    await post("/chat/conversations/{id}/undo", { id }, {});
     onForgotten();
   });
   return (

@@ -88,10 +88,7 @@ export function useTurns(conversation: string | null, { onBegun, onEnded }: List
     follow: () => withId((found) => begin("", (onEvent, signal) => followTurn(found, onEvent, signal))),
     stop: () =>
       withId(
-        (found) =>
-          void post("/chat/conversations/{id}/stop", { id: found }, undefined as never).catch((caught) =>
-            setError(toTrouble(caught)),
-          ),
+        (found) => void post("/chat/conversations/{id}/stop", { id: found }, {}).catch((caught) => setError(toTrouble(caught))),
       ),
   };
 }

@@ -289,7 +289,9 @@ class Chat:
         if model in (None, self.model_name):
             return self
         if model not in self._armed:
-            self._armed[model] = Chat(self.runtime, model, mode=self.mode, direct=self.direct, runs=self._runs)
+            self._armed[model] = Chat(
+                self.runtime, model, mode=self.mode, direct=self.direct, runs=self._runs, config=self.config
+            )
         return self._armed[model]
 
     async def _run(

@@ -178,3 +178,19 @@ def test_a_turn_runs_once_at_a_time_and_an_unknown_mode_is_refused(runtime: Bloc
 
     with ModelServer([ModelAnswer("first"), ModelAnswer("second")]) as model:
         run_on(runtime, work(model))
+
+
+def test_a_forgotten_turn_is_not_answered_from_its_record(runtime: BlockingRuntime) -> None:
+    """Some models number their calls anew in each answer: the next turn has the same number, and the same call."""
+    call = ModelAnswer("", [ModelCall("execute_code", {"code": "print('again')"}, id="call_1")])
+
+    async def work(model: ModelServer) -> None:
+        chat = open_chat(runtime.runtime, model)
+        first = await chat.send("print", user="kim")
+        assert await chat.undo(first.conversation, user="kim")
+        second = await chat.send("print", user="kim", conversation=first.conversation)
+        assert (second.turn, second.programs[0].status) == (first.turn, "ok")
+        assert second.programs[0].execution != first.programs[0].execution
+
+    with ModelServer([call, ModelAnswer("One."), call, ModelAnswer("Two.")]) as model:
+        run_on(runtime, work(model))

@@ -43,7 +43,7 @@ class TurnOrder(Struct, frozen=True, kw_only=True):
     approve_by: str | None = None
 
 
-class KeptLog(Struct, frozen=True):
+class ConversationLog(Struct, frozen=True):
     """Stores the messages of a turn in its conversation."""
 
     store: Any
@@ -169,7 +169,7 @@ class KeptTurns:
         mode: ChatMode = order.mode or found.mode  # type: ignore[assignment]
         turn = ChatTurn(
             conversation=found.id, number=number, mode=mode, model=self._model_name, identity=order.identity, tell=running.tell,
-            log=KeptLog(self.store, found.id, self._holder), next_message=messages[-1].number + 1 if messages else 1,
+            log=ConversationLog(self.store, found.id, self._holder), next_message=messages[-1].number + 1 if messages else 1,
             nonce=uuid.uuid4().hex if is_new else str(pending.get("nonce", "")), session=f"chat-{found.id}",
             context=order.context if is_new else pending.get("context", {}),
             direct=order.direct if mode in ("hybrid", "direct") else (), why=pending.get("why", "") if not is_new else "",
