@@ -39,6 +39,7 @@ from gristmill.runtime.execution.program.check_code import CodeChecks
 from gristmill.runtime.hints.give_hints import HintGiver
 from gristmill.runtime.open.ended_sessions import EndedSessions
 from gristmill.runtime.open.open_durable import DurableStores, open_durable_stores
+from gristmill.runtime.open.open_notices import open_plan_notices
 from gristmill.runtime.open.open_servers import build_tool_layers, group_by_server, open_discovery, open_library, open_servers
 from gristmill.runtime.open.own_folders import list_own_folders
 from gristmill.runtime.open.sandboxes.open_sandboxes import OpenSandboxes, open_sandboxes
@@ -94,7 +95,11 @@ async def open_rooms(
         rooms = _build_rooms(config, set(group_by_server(tools)), upstreams, library, durable, pool, kept, serving=serving)
         notices.start_recording(rooms.recorder.record_security)
         try:
-            async with rooms.serving_processes.announce(), _keep_running(rooms.ended_sessions.run_forever()):
+            async with (
+                rooms.serving_processes.announce(),
+                open_plan_notices(config, durable.approvals, rooms.intake.address.build_plan_url),
+                _keep_running(rooms.ended_sessions.run_forever()),
+            ):
                 yield replace(rooms, callers=callers)
         finally:
             await rooms.typescript.close()
