@@ -73,8 +73,9 @@ def write_notice(approval: Approval, form: Literal["json", "slack"], url: str | 
     text = f"{neutralize_text(approval.owner.caller)} asks to make {calls}, within {minutes} min: {where}"
     if form == "slack":
         return {"text": text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")}
+    owner = approval.owner
     return {
         "event": "approval.waiting", "text": text, "approval": approval.id, "execution": approval.execution,
-        "session": approval.session, "caller": approval.owner.caller, "tenant": approval.owner.tenant,
-        "created": approval.created, "expires": approval.expires, "calls": count, "tools": dict(asked.most_common(MOST_TOOLS)), "url": url,
+        "session": approval.session, "caller": owner.caller, "tenant": owner.tenant, "created": approval.created,
+        "expires": approval.expires, "calls": count, "tools": dict(asked.most_common(MOST_TOOLS)), "url": url,
     }  # fmt: skip

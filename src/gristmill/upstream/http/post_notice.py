@@ -16,6 +16,7 @@ PAUSES = (1.0, 5.0)
 
 async def post_notice(url: str, body: Mapping[str, Any], *, pauses: tuple[float, ...] = PAUSES) -> bool:
     """Returns whether the notice was taken. No redirect is followed. The address may hold a secret, so it is not logged."""
+    why = ""
     for pause in (*pauses, None):
         try:
             async with httpx2.AsyncClient(follow_redirects=False, timeout=POST_SECONDS) as client:
