@@ -39,12 +39,12 @@ from gristmill.runtime.execution.program.check_code import CodeChecks
 from gristmill.runtime.hints.give_hints import HintGiver
 from gristmill.runtime.open.ended_sessions import EndedSessions
 from gristmill.runtime.open.open_durable import DurableStores, open_durable_stores
-from gristmill.runtime.open.open_notices import open_plan_notices
 from gristmill.runtime.open.open_servers import build_tool_layers, group_by_server, open_discovery, open_library, open_servers
 from gristmill.runtime.open.own_folders import list_own_folders
 from gristmill.runtime.open.sandboxes.open_sandboxes import OpenSandboxes, open_sandboxes
 from gristmill.runtime.open.sandboxes.typescript_sandboxes import TypeScriptSandboxes
 from gristmill.runtime.open.session_stores import SessionStores
+from gristmill.runtime.recording.plan_notices import open_plan_notices
 from gristmill.runtime.recording.record_searches import SearchRecorder
 from gristmill.runtime.recording.recorder import Recorder
 from gristmill.runtime.recording.token_accounts import TokenAccounts

@@ -6,12 +6,15 @@ A notice holds no argument of a call: it goes to another service.
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from typing import Any, Literal
 
+from gristmill.config.tree import Config
 from gristmill.errors import Error
-from gristmill.guard.policy.approvals import Approval
+from gristmill.guard.policy.approvals import Approval, Approvals
 from gristmill.harmless_text import neutralize_text
+from gristmill.runtime.open.open_secrets import open_secret_references
 
 log = logging.getLogger(__name__)
 
@@ -79,3 +82,25 @@ def write_notice(approval: Approval, form: Literal["json", "slack"], url: str | 
         "session": approval.session, "caller": owner.caller, "tenant": owner.tenant, "created": approval.created,
         "expires": approval.expires, "calls": count, "tools": dict(asked.most_common(MOST_TOOLS)), "url": url,
     }  # fmt: skip
+
+
+@asynccontextmanager
+async def open_plan_notices(
+    config: Config, inbox: Approvals, build_plan_url: Callable[[str], str | None]
+) -> AsyncGenerator[None]:
+    """Sends a notice for each plan that is new in ``inbox``, if the configuration says where to."""
+    notify = config.policy.notify
+    if not notify.url:
+        yield
+        return
+    from gristmill.upstream.http.post_notice import post_notice  # most configurations tell nobody
+
+    notices = PlanNotices(
+        lambda: open_secret_references(config.state_dir).resolve(notify.url), notify.format, post_notice, build_plan_url
+    )
+    inbox.on_new_plan = notices
+    try:
+        yield
+    finally:
+        inbox.on_new_plan = None
+        await notices.close()
