@@ -128,7 +128,7 @@ export function Palette({ who }: { who: Who | undefined }) {
   return (
     <>
       <button type="button" class="plain find" onClick={() => dialog.current?.showModal()}>
-        Search <kbd>Ctrl K</kbd>
+        Find <kbd>Ctrl K</kbd>
       </button>
       <dialog class="view palette" ref={dialog} aria-label="Search everywhere">
         <input
