@@ -24,6 +24,7 @@ MOST_AT_ONCE = 4
 MOST_TOOLS = 10
 """Most tools that a notice names."""
 
+NoticeForm = Literal["json", "slack"]
 Post = Callable[[str, Mapping[str, Any]], Awaitable[bool]]
 """Posts a body to an address; returns whether it was taken."""
 
@@ -32,10 +33,11 @@ class PlanNotices:
     """Sends a notice for each new plan, in the background."""
 
     def __init__(
-        self, find_url: Callable[[], str], form: Literal["json", "slack"], post: Post, build_plan_url: Callable[[str], str | None]
+        self, find_url: Callable[[], str], form: NoticeForm, post: Post, build_plan_url: Callable[[str], str | None]
     ) -> None:
         """Sets where to: ``find_url`` resolves the references in the address at each notice."""
-        self._find_url, self._form, self._post, self._build_plan_url = find_url, form, post, build_plan_url
+        self._find_url, self._post, self._build_plan_url = find_url, post, build_plan_url
+        self._form: NoticeForm = form
         self._places = asyncio.Semaphore(MOST_AT_ONCE)
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -64,7 +66,7 @@ class PlanNotices:
                 log.warning("a notice about a plan was not sent: %s", error.message)
 
 
-def write_notice(approval: Approval, form: Literal["json", "slack"], url: str | None) -> dict[str, Any]:
+def write_notice(approval: Approval, form: NoticeForm, url: str | None) -> dict[str, Any]:
     """Returns the body of a notice. That for Slack has one field, ``text``, which many chats understand."""
     asked = Counter(call.tool for call in approval.plan.calls if call.needs_approval)
     tools = [neutralize_text(tool) + (f" x {count}" if count > 1 else "") for tool, count in asked.most_common(MOST_TOOLS)]
