@@ -34,8 +34,8 @@ def say_token(tab: Watched, token: str) -> None:
     """As a person does it."""
     page = tab.open("token")
     page.get_by_label("Token", exact=True).fill(token)
-    page.get_by_role("button", name="Use it").click()
-    page.get_by_role("button", name="Forget it").wait_for()
+    page.locator("main").get_by_role("button", name="Sign in").click()
+    page.get_by_role("button", name="Sign out").wait_for()
 
 
 def answer(page: Page, where: str, make: Callable[[str], Any]) -> None:

@@ -194,3 +194,34 @@ def test_dark_is_dark_and_light_is_light(tab: Watched, places: dict[str, str]) -
         seen[scheme] = sum(int(float(part)) for part in re.findall(r"[\d.]+", color)[:3])
     assert seen["light"] > 600
     assert seen["dark"] < 200
+
+
+@pytest.mark.parametrize("size", [WIDE, PHONE])
+def test_anything_is_found_from_everywhere_by_the_keyboard(
+    tab: Watched, mill: Service, places: dict[str, str], size: tuple[int, int]
+) -> None:
+    with mill.client() as client:
+        ran = done(client, "print('haystack needle')", "ok")["id"]
+    page = tab.open("audit")
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    page.keyboard.press("Control+k")
+    field = page.get_by_role("combobox", name="Search everywhere")
+    expect(field).to_be_focused()
+    field.fill("haystack need")
+    option = page.get_by_role("option").filter(has_text=ran[:8])
+    expect(option).to_be_visible()
+    assert tab.grave() == []
+    while option.get_attribute("aria-selected") != "true":
+        page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(f"#/executions/{ran}$"))
+    page.keyboard.press("Control+k")
+    field.fill("write_query")
+    expect(page.get_by_role("option").filter(has_text="shop.write_query").first).to_be_visible()
+    field.fill("appro")
+    page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_have_text("Approvals")
+    page.keyboard.press("Control+k")
+    page.keyboard.press("Escape")
+    expect(field).to_be_hidden()
+    assert not tab.complaints

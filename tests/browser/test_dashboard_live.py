@@ -134,7 +134,7 @@ def test_a_service_that_dies_is_missed_and_found_again(
         mill.end(signal.SIGKILL)
         expect(page.get_by_text("The connection to the service is lost; trying again.")).to_be_visible()
         expect(cards.get_by_text("The connection to the service is lost; trying again.")).to_be_visible()
-        audit.get_by_role("button", name="Verify the chain").click()
+        audit.get_by_role("button", name="Verify the record").click()
         expect(audit.get_by_role("alert")).to_have_text("The service does not answer.")
         frozen = [page.locator(".lead").inner_text(), cards.locator(".clock").inner_text()]
         assert "Running for" not in frozen[0]

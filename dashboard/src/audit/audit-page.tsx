@@ -10,6 +10,7 @@ import { Choice, Field } from "../parts/fields.tsx";
 import { Failure } from "../parts/loading.tsx";
 import { Header } from "../parts/page-header.tsx";
 import { formatCount, timeZone } from "../text/format.ts";
+import { describeVerified, WORDS } from "../text/words.ts";
 import { Records } from "./records.tsx";
 
 const KINDS = ["", "execution", "call", "search", "security", "approval", "rollout"];
@@ -100,12 +101,12 @@ function Verify({ isOperator }: { isOperator: boolean }) {
   return (
     <div class="verify">
       <button type="button" class="plain" aria-busy={verify.busy} onClick={() => verify.run()}>
-        {verify.busy ? "Verifying …" : "Verify the chain"}
+        {verify.busy ? "Verifying …" : WORDS.verify}
       </button>
       <span role="status">
         {found &&
           (found.ok ? (
-            <span class="good-text">Complete: {formatCount(found.records)} records, none missing or changed.</span>
+            <span class="good-text">{describeVerified(formatCount(found.records))}</span>
           ) : (
             <span class="bad-text">
               Broken at record {found.first_bad}: {found.reason}

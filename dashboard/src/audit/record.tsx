@@ -13,8 +13,11 @@ const SUMMARIES: { [kind in AuditKind]: (row: AuditRecord) => string | undefined
   call: (row) => row.tool,
   search: (row) => `“${row.details?.query ?? ""}”`,
   security: (row) => [row.tool || row.details?.tool, row.rule, row.details?.shown || row.error].filter(Boolean).join(" · "),
-  approval: (row) => `${pluralize(countCalls(row), "call")}, by ${row.details?.by ?? "an unknown person"}`,
-  rollout: (row) => [row.id, row.details?.reason].filter(Boolean).join(" · "),
+  rollout: (row) => [row.status, row.details?.by && `by ${row.details.by}`, row.details?.reason].filter(Boolean).join(" · "),
+  approval: (row) =>
+    row.details?.rule
+      ? `${row.status}: ${row.details.rule}`
+      : `${pluralize(countCalls(row), "call")}, by ${row.details?.by ?? "an unknown person"}`,
 };
 
 const countCalls = ({ details }: AuditRecord) => (Array.isArray(details?.calls) ? details.calls.length : 0);

@@ -7,6 +7,7 @@ import { Status } from "../parts/status.tsx";
 import { Json, Plain } from "../parts/text-boxes.tsx";
 import { describeSaved } from "../parts/tokens.tsx";
 import { formatCount, formatMs, pluralize, shortenId } from "../text/format.ts";
+import { WORDS } from "../text/words.ts";
 
 /** The statuses with a token account. Executions with other statuses were refused or broken off, or they wait. */
 export const COUNTED: ReadonlySet<string> = new Set(["ok", "failed", "limited"]);
@@ -59,7 +60,7 @@ export const OutcomeBody = ({ outcome, workspace }: OutcomeBodyProps) => (
     )}
     {outcome.result !== null && outcome.result !== undefined && (
       <section>
-        <h2>{outcome.status === "awaiting_approval" ? "Result, as planned" : "Result"}</h2>
+        <h2>{outcome.status === "awaiting_approval" ? WORDS.preview : "Result"}</h2>
         <Json value={outcome.result} label="Result" />
       </section>
     )}

@@ -3,6 +3,7 @@ import type { AuditRecord } from "../api/shapes.ts";
 import { Status } from "../parts/status.tsx";
 import { Json } from "../parts/text-boxes.tsx";
 import { describeStatus, formatCount, formatMs, statusTone } from "../text/format.ts";
+import { describeDecided } from "../text/words.ts";
 
 const MOST = 200; // calls that are drawn
 
@@ -20,11 +21,13 @@ export interface TimedCall {
   /** How many characters came back. */
   bytes?: number;
   rule?: string;
+  /** What the rules said: allow, ask or deny. */
+  decision?: string;
 }
 
 /** Turns recorded calls into timed ones: a record has the time of the end, and the duration. */
 export const fromRecords = (records: AuditRecord[]): TimedCall[] =>
-  records.map(({ id, tool = "", status = "", time, ms, arguments: given, error, bytes, rule }) => ({
+  records.map(({ id, tool = "", status = "", time, ms, arguments: given, error, bytes, rule, decision }) => ({
     id,
     tool,
     status,
@@ -34,6 +37,7 @@ export const fromRecords = (records: AuditRecord[]): TimedCall[] =>
     error,
     bytes,
     rule,
+    decision,
   }));
 
 const toPercent = (part: number, whole: number) => `${Math.max(0, Math.min(100, (100 * part) / whole))}%`;
@@ -112,12 +116,7 @@ const CallDetails = ({ call, isLive }: { call: TimedCall; isLive: boolean }) => 
       <Status value={call.status} />
       {call.message && ` ${call.message}`}
       {call.bytes !== undefined && call.status !== "planned" && ` · ${formatCount(call.bytes)} characters came back`}
-      {call.rule && (
-        <>
-          {" "}
-          · decided by <code>{call.rule}</code>
-        </>
-      )}
+      {call.rule && <span title={call.rule}> · {describeDecided(call.rule, call.decision)}</span>}
     </p>
     {call.error && <p class="failure">{call.error}</p>}
     {call.arguments ? <Json value={call.arguments} label="Arguments" /> : <p class="quiet">{isLive ? LATER : NONE}</p>}

@@ -2,21 +2,13 @@
 import type { TargetedKeyboardEvent } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Who } from "../api/shapes.ts";
+import { token } from "../api/token.ts";
 import { linkTo } from "../hooks/route.ts";
 import { timeZone } from "../text/format.ts";
+import { WORDS } from "../text/words.ts";
+import { PAGES } from "./page-names.ts";
+import { Palette } from "./palette.tsx";
 import { WaitingPlans } from "./waiting-plans.tsx";
-
-const PAGES = [
-  ["", "Now"],
-  ["executions", "Executions"],
-  ["approvals", "Approvals"],
-  ["chat", "Chat"],
-  ["playground", "Playground"],
-  ["tools", "Tools"],
-  ["sessions", "Sessions"],
-  ["skills", "Skills"],
-  ["audit", "Audit"],
-] as const;
 
 export function Navigation({ here, who }: { here: string; who: Who | undefined }) {
   const [isOpen, setOpen] = useState(false);
@@ -46,6 +38,7 @@ export function Navigation({ here, who }: { here: string; who: Who | undefined }
       >
         Menu
       </button>
+      <Palette who={who} />
       <nav id="nav" class={isOpen ? "open" : ""} aria-label="Pages">
         <ul>
           {PAGES.map(([name, title]) => (
@@ -62,7 +55,7 @@ export function Navigation({ here, who }: { here: string; who: Who | undefined }
               You are {who.name}, of the tenant {who.tenant}.
             </span>
             <a href={linkTo("token")} onClick={close}>
-              Change token
+              {token.get() ? WORDS.signOut : WORDS.signIn}
             </a>
             <span>
               version {who.version}, {who.isolation}

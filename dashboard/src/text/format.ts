@@ -1,5 +1,7 @@
 // Writes numbers and times for people. Everything is in English, like every other text of the service. Times are in the time zone
 // of the browser, and `timeZone` names it.
+import { STATUS_WORDS } from "./words.ts";
+
 const ENGLISH = "en-GB";
 const whole = new Intl.NumberFormat(ENGLISH);
 const short = new Intl.NumberFormat(ENGLISH, { notation: "compact", maximumFractionDigits: 1 });
@@ -91,8 +93,9 @@ export function formatTimeLeft(seconds: number) {
 export const shortenId = (id: string) => id.slice(0, 8);
 
 /** A status without underscores. A code (`upstream.tool_failed`) stays as it is, because people search for it. */
-export const describeStatus = (status: unknown) =>
-  String(status).includes(".") ? String(status) : String(status).replaceAll("_", " ");
+export const describeStatus = (status: unknown) => STATUS_WORDS[String(status)] ?? nameStatus(status);
+
+const nameStatus = (status: unknown) => (String(status).includes(".") ? String(status) : String(status).replaceAll("_", " "));
 
 export function formatJson(value: unknown) {
   if (typeof value === "string") return value;

@@ -5,6 +5,7 @@ import { useWho } from "../hooks/who.ts";
 import { Facts } from "../parts/facts.tsx";
 import { Field } from "../parts/fields.tsx";
 import { Header } from "../parts/page-header.tsx";
+import { WORDS } from "../text/words.ts";
 
 interface TokenPageProps {
   /** Whether the service refused the last request without another token. */
@@ -23,7 +24,7 @@ export function TokenPage({ isNeeded, onChange }: TokenPageProps) {
   return (
     <>
       <Header
-        title={isNeeded ? "A token, please" : "Token"}
+        title={isNeeded || !token.get() ? WORDS.signIn : "Signed in"}
         lead={isNeeded ? "The service does not know who you are." : "Who you are for the service."}
       />
       {isNeeded && token.get() && (
@@ -59,11 +60,11 @@ export function TokenPage({ isNeeded, onChange }: TokenPageProps) {
           />
         </Field>
         <button type="submit" disabled={!text.trim()}>
-          Use it
+          {WORDS.signIn}
         </button>
         {token.get() && (
           <button type="button" class="plain" onClick={() => changeToken("")}>
-            Forget it
+            {WORDS.signOut}
           </button>
         )}
       </form>

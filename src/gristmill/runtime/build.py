@@ -44,6 +44,7 @@ from gristmill.runtime.open.own_folders import list_own_folders
 from gristmill.runtime.open.sandboxes.open_sandboxes import OpenSandboxes, open_sandboxes
 from gristmill.runtime.open.sandboxes.typescript_sandboxes import TypeScriptSandboxes
 from gristmill.runtime.open.session_stores import SessionStores
+from gristmill.runtime.recording.plan_notices import open_plan_notices
 from gristmill.runtime.recording.record_searches import SearchRecorder
 from gristmill.runtime.recording.recorder import Recorder
 from gristmill.runtime.recording.token_accounts import TokenAccounts
@@ -94,7 +95,11 @@ async def open_rooms(
         rooms = _build_rooms(config, set(group_by_server(tools)), upstreams, library, durable, pool, kept, serving=serving)
         notices.start_recording(rooms.recorder.record_security)
         try:
-            async with rooms.serving_processes.announce(), _keep_running(rooms.ended_sessions.run_forever()):
+            async with (
+                rooms.serving_processes.announce(),
+                open_plan_notices(config, durable.approvals, rooms.intake.address.build_plan_url),
+                _keep_running(rooms.ended_sessions.run_forever()),
+            ):
                 yield replace(rooms, callers=callers)
         finally:
             await rooms.typescript.close()

@@ -3,9 +3,10 @@
 import re
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
-from gristmill.config.sections.base import Section
+from gristmill.config.sections.base import Section, use_section_defaults
+from gristmill.config.sections.servers_section import SECRET_REFERENCE
 from gristmill.model import Effect
 
 Default = Literal["annotations", "allow", "ask", "deny"]
@@ -60,6 +61,25 @@ class RuleConfig(Section):
         return float(int(found[1]) * _SECONDS_PER_UNIT[found[2]]) if found else 0.0
 
 
+class NotifyConfig(Section):
+    """Where people are told that a plan waits for them. With an empty `url` nobody is told."""
+
+    url: str = ""
+    """Address that each new plan is posted to: https, or this machine; a secret one as a reference such as `${env:CHAT_HOOK}`."""
+    format: Literal["json", "slack"] = "json"
+    """`json` has fields for programs; `slack` has one field, `text`, as incoming webhooks of Slack and other chats take it."""
+
+    @field_validator("url")
+    @classmethod
+    def _check_url(cls, url: str) -> str:
+        is_local = re.match(r"http://(127\.0\.0\.1|localhost|\[::1\])[:/]", url) is not None
+        if url and not (SECRET_REFERENCE.fullmatch(url) or url.startswith("https://") or is_local):
+            raise ValueError(
+                "it must begin with https:// (http:// only on this machine), or be a reference such as ${env:CHAT_HOOK}"
+            )
+        return url
+
+
 class PolicyConfig(Section):
     """Which tool calls may be sent. An empty section allows read-only tools and asks for approval of all others."""
 
@@ -75,6 +95,8 @@ class PolicyConfig(Section):
     """For calls that no rule matches. `annotations` allows tools marked read-only, and asks for all others."""
     changed_definitions: Effect = "ask"
     """For tools whose definition is not the accepted one: `ask`, `deny`, or `allow` to apply only the other rules."""
+    notify: NotifyConfig = use_section_defaults()
+    """Where people are told that a plan waits for them."""
     dry_run: bool = False
     """Whether only calls of read-only tools are sent; all other calls are recorded and not sent."""
     approval_minutes: float = Field(default=60.0, gt=0, le=43_200)

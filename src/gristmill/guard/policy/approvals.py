@@ -77,6 +77,8 @@ class Approvals:
         self._store, self._clock, self._on_decision = store, clock, tell
         self.rules = StandingRules(store, clock, tell_rule)
         """The rules that were made while approving."""
+        self.on_new_plan: Callable[[Approval], None] | None = None
+        """Is called with each plan that is new in the inbox."""
 
     async def submit_plan(
         self, calls: Sequence[PlannedCall], *, root: str, execution: str, session: str | None, identity: Identity,
@@ -102,11 +104,11 @@ class Approvals:
         shown = {name: value for name, value in to_builtins(plan).items() if name != "url"}
         text = json.dumps({"format": PLAN_FORMAT, **shown}, separators=(",", ":"))
 
-        def insert_plan(transaction: Transaction) -> Plan:
+        def insert_plan(transaction: Transaction) -> tuple[Plan, bool]:
             sql = f"SELECT {_COLUMNS} FROM approvals WHERE root = ? AND standing = 'pending' AND expires > ?"  # noqa: S608
             for before in map(self._build_approval, transaction.run(sql, root, now)):
                 if _is_same_question(before.plan, plan) and (before.session, before.owner) == (session, identity):
-                    return replace(before.plan, execution=execution)
+                    return replace(before.plan, execution=execution), False
             patience.check(transaction, root=root, identity=identity, now=now)
             transaction.run("UPDATE approvals SET standing = 'expired' WHERE root = ? AND standing = 'pending'", root)
             patience.make_room(transaction, size=len(text), tenant=identity.tenant, now=now)
@@ -115,9 +117,17 @@ class Approvals:
                 plan.id, root, execution, session, identity.caller, identity.tenant, now, plan.expires, text, space, len(text),
             )  # fmt: skip
             add_tenant_bytes(transaction, identity.tenant, "approvals", len(text))
-            return plan
+            return plan, True
 
-        return await self._store.change(insert_plan)
+        found, is_new = await self._store.change(insert_plan)
+        if is_new and self.on_new_plan is not None:
+            self.on_new_plan(
+                Approval(
+                    id=plan.id, root=root, execution=execution, session=session, owner=identity, created=now,
+                    expires=plan.expires, standing="pending", plan=plan, space=space,
+                )
+            )  # fmt: skip
+        return found
 
     async def list(
         self, *, pending_only: bool = True, limit: int = 100, owner: Identity | None = None, tenant: str | None = None

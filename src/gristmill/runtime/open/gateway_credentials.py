@@ -19,6 +19,7 @@ _Reference = tuple[str, str, str]
 def find_credentials(config: Config, environ: Mapping[str, str]) -> frozenset[str]:
     """Returns the values of the references in the configuration of servers and store, where they stand for a secret."""
     store = {"store key": config.store.key, "store password": config.store.url}
+    store["notify secret"] = config.policy.notify.url
     sections = (store, *(server.model_dump(mode="json") for server in config.servers.values()))
     found = (each for section in sections for each in _find_references(section))
     values = (
