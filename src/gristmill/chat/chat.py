@@ -78,7 +78,7 @@ class Chat:
         else:
             self.model_name, self.model = describe_model(chosen), chosen
         self._running = open_running_turns(runtime)
-        backend = RuntimeBackend(runtime, runs)
+        backend = RuntimeBackend(runtime, runs, via="chat")
         self._kept = KeptTurns(
             backend=backend, model=self.model, model_name=self.model_name, running=self._running, config=config
         )

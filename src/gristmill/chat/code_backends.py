@@ -78,8 +78,8 @@ class CodeBackend(Protocol):
 class RuntimeBackend:
     """An open ``Runtime``. All methods run on the loop of the runtime."""
 
-    def __init__(self, runtime: Runtime, runs: ServedRuns | None = None) -> None:
-        self.runtime = runtime
+    def __init__(self, runtime: Runtime, runs: ServedRuns | None = None, *, via: str = VIA) -> None:
+        self.runtime, self._via = runtime, via
         self.senders = _senders.setdefault(runtime, {})
         """Who listens to each running execution of this runtime, through whichever agent it came."""
         self._opened = runs
@@ -109,7 +109,7 @@ class RuntimeBackend:
             self._opened,
             RunRequest(
                 identity=request.identity, code=request.code, session=request.session, limits=request.limits,
-                context=request.context, resume=resume, budget=budget, key=key, via=VIA, conversation=request.conversation,
+                context=request.context, resume=resume, budget=budget, key=key, via=self._via, conversation=request.conversation,
                 fingerprint=None if key is None else _digest_request(request, resume),
             ),
         )  # fmt: skip
