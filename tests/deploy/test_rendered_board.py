@@ -88,7 +88,7 @@ def make_traffic(client: httpx.Client, number: int) -> None:
 
 def test_every_panel_has_data(service: Service, prometheus: str) -> None:
     with service.client("operator") as ops:
-        assert ops.post("/rollout/start", json={}).status_code == 200
+        assert ops.post("/rollout/steps", json={"step": "start"}).status_code == 200
     transport = httpx.HTTPTransport(retries=20)
     left = dict.fromkeys((title, query) for title, query in list_queries() if title not in NEEDS_MORE)
     assert len(left) > 30

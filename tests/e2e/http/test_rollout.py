@@ -45,7 +45,7 @@ def replicas(new_state: Any) -> Generator[tuple[Service, Service]]:
 
 def step(service: Service, name: str, **asked: Any) -> dict[str, Any]:
     with service.client("operator") as client:
-        answer = client.post(f"/rollout/{name}", json=asked)
+        answer = client.post("/rollout/steps", json={"step": name, **asked})
     assert answer.status_code == 200, answer.text
     return answer.json()
 
@@ -66,7 +66,7 @@ def test_a_rollout_from_start_to_rollback(replicas: tuple[Service, Service]) -> 
         assert (before["arm"], before["reason"], before["mode"]) == ("direct", "off", "direct")
         assert step(one, "start", reason="go")["percent"] == 50
         assert step(other, "hold")["standing"] == "held"
-        assert ops.post("/rollout/start", json={"version": 1}).status_code == 409  # another step came first
+        assert ops.post("/rollout/steps", json={"step": "start", "version": 1}).status_code == 409  # another step came first
         assert step(one, "start", version=2)["standing"] == "running"
         # Both replicas give a user the same arm, and the two arms share the users.
         assert len(find_users(one, "code", 40)) > 8
@@ -116,7 +116,7 @@ def test_a_rollout_from_start_to_rollback(replicas: tuple[Service, Service]) -> 
                 break
         else:
             pytest.fail("the other replica still gives the new arm")
-        assert ops.post("/rollout/advance", json={}).status_code == 409
+        assert ops.post("/rollout/steps", json={"step": "advance"}).status_code == 409
         assert step(one, "start")["standing"] == "running"
 
 
@@ -144,13 +144,16 @@ def test_scopes(replicas: tuple[Service, Service]) -> None:
     for who in ("ann", "reader", "admin"):
         with one.client(who) as client:
             assert client.get("/rollout").status_code == 403
-            assert client.post("/rollout/rollback", json={}).status_code == 403
+            assert client.post("/rollout/steps", json={"step": "rollback"}).status_code == 403
             assert client.get("/rollout/report").status_code == 403
     with one.client("reader") as reader:
         assert reader.get("/rollout/arm").status_code == 403
         assert reader.post("/feedback", json={"id": "x"}).status_code == 403
     with one.client() as nobody:
-        assert nobody.post("/rollout/rollback", json={}, headers={"Authorization": "Bearer gm_x_y"}).status_code == 401
+        assert (
+            nobody.post("/rollout/steps", json={"step": "rollback"}, headers={"Authorization": "Bearer gm_x_y"}).status_code
+            == 401
+        )
 
 
 def test_without_a_rollout_nothing_has_an_arm(service: Service) -> None:

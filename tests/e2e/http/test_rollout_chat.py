@@ -56,7 +56,7 @@ def test_turns_have_the_arm_of_their_user_until_it_is_rolled_back(talking: Servi
     before = say(talking, "look")
     assert (before["mode"], before["text"]) == ("direct", "Done with scripted.")
     with talking.client("operator") as ops, talking.client("ann") as ann:
-        assert ops.post("/rollout/start", json={}).status_code == 200
+        assert ops.post("/rollout/steps", json={"step": "start"}).status_code == 200
         for _ in range(200):  # half a second at most
             if ann.get("/rollout/arm").json()["arm"] == "code":
                 break
@@ -71,7 +71,7 @@ def test_turns_have_the_arm_of_their_user_until_it_is_rolled_back(talking: Servi
         (_, code) = report["arms"]
         assert (code["conversations"], code["statuses"]["ok"], sum(code["statuses"].values())) == (2, 1, 2)
 
-        assert ops.post("/rollout/rollback", json={"reason": "try"}).status_code == 200
+        assert ops.post("/rollout/steps", json={"step": "rollback", "reason": "try"}).status_code == 200
         for _ in range(200):
             if ann.get("/rollout/arm").json()["arm"] == "direct":
                 break

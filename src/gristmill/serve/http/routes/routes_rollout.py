@@ -1,9 +1,9 @@
 """Routes of ``/rollout`` and ``/feedback``: the arm of a caller, what came of it, and the steps of the rollout."""
 
 import time
-from typing import Annotated, Literal
+from typing import Annotated
 
-from fastapi import APIRouter, Path, Query, Response
+from fastapi import APIRouter, Query, Response
 from msgspec import to_builtins
 
 from gristmill.errors import NotFound
@@ -24,7 +24,6 @@ from gristmill.serve.http.shapes.rollout_shapes import (
 
 SHOWN_STEPS = 100
 Word = Annotated[str | None, Query(min_length=1, max_length=200)]
-Step = Annotated[Literal["start", "advance", "hold", "back", "rollback"], Path()]
 
 
 def add_arms(routes: APIRouter, door: HttpDoor) -> None:
@@ -89,10 +88,10 @@ def add_rollout(routes: APIRouter, door: HttpDoor) -> None:
         found = await report_arms(door.rollouts, since=since, until=until, now=time.time())
         return ArmReportView(**to_builtins(found))
 
-    @routes.post("/rollout/{step}", tags=["rollout"])
-    async def take_step(step: Step, asked: StepAsked, who: Annotated[Principal, OPERATOR]) -> RolloutView:
+    @routes.post("/rollout/steps", tags=["rollout"])
+    async def take_step(asked: StepAsked, who: Annotated[Principal, OPERATOR]) -> RolloutView:
         """Takes a step for all processes: start, advance, hold, back (one stage) or rollback."""
-        await door.rollouts.take_step(step, by=who.identity.caller, reason=asked.reason, version=asked.version)
+        await door.rollouts.take_step(asked.step, by=who.identity.caller, reason=asked.reason, version=asked.version)
         return await describe()
 
     async def describe() -> RolloutView:

@@ -17,10 +17,12 @@ class _Out(BaseModel):
 
 
 class StepAsked(_In):
-    """Why a step of the rollout is taken."""
+    """A step of the rollout."""
 
+    step: Literal["start", "advance", "hold", "back", "rollback"]
+    """`back` goes one stage back and holds there."""
     reason: str = Field(default="", max_length=1_000)
-    """Kept in the history."""
+    """Why, for the history."""
     version: int | None = Field(default=None, ge=0, le=2**31 - 1)
     """Take the step only if the rollout still has this version."""
 
