@@ -887,7 +887,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/rollout/{step}": {
+    "/rollout/steps": {
         parameters: {
             query?: never;
             header?: never;
@@ -900,7 +900,7 @@ export interface paths {
          * Take Step
          * @description Takes a step for all processes: start, advance, hold, back (one stage) or rollback.
          */
-        post: operations["take_step_rollout__step__post"];
+        post: operations["take_step_rollout_steps_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2677,12 +2677,18 @@ export interface components {
         };
         /**
          * StepAsked
-         * @description Why a step of the rollout is taken.
+         * @description A step of the rollout.
          */
         StepAsked: {
             /**
+             * Step
+             * @description `back` goes one stage back and holds there.
+             * @enum {string}
+             */
+            step: "start" | "advance" | "hold" | "back" | "rollback";
+            /**
              * Reason
-             * @description Kept in the history.
+             * @description Why, for the history.
              * @default
              */
             reason: string;
@@ -5943,13 +5949,11 @@ export interface operations {
             };
         };
     };
-    take_step_rollout__step__post: {
+    take_step_rollout_steps_post: {
         parameters: {
             query?: never;
             header?: never;
-            path: {
-                step: "start" | "advance" | "hold" | "back" | "rollback";
-            };
+            path?: never;
             cookie?: never;
         };
         requestBody: {
