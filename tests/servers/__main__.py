@@ -1,6 +1,7 @@
 """Install the real tool servers that the integration tests talk to: `python -m tests.servers`. Idempotent.
 
-`python -m tests.servers frameworks` installs the agent frameworks instead, whose environments are large.
+`python -m tests.servers frameworks` installs the agent frameworks instead, whose environments are large, and
+`python -m tests.servers engine` a container engine with a base image.
 
 Each Python server gets its own environment, since they pin different versions of the same libraries. Everything goes to
 `.tools/`; nothing is skipped in silence: what cannot be installed ends the script with an error.
@@ -23,6 +24,7 @@ from tests.servers import (
     PYTHON,
     TOOLS,
     chromium,
+    engine,
     node_command,
     oci,
     postgres,
@@ -36,6 +38,9 @@ def main() -> None:
     if sys.argv[1:] == ["frameworks"]:
         for name, requirements in (FRAMEWORKS | CLIENTS).items():
             _python(name, requirements)
+        return
+    if sys.argv[1:] == ["engine"]:
+        engine.fetch()
         return
     for name, requirements in (PYTHON | CLIENTS | {"home-assistant": HOME_ASSISTANT}).items():
         _python(name, requirements)
