@@ -318,6 +318,9 @@ def test_nothing_in_the_api_configures_commands_or_addresses(service: Service) -
     changing = {path for path, methods in openapi["paths"].items() if {"post", "put", "patch", "delete"} & set(methods)}
     assert changing == {
         "/execute", "/sessions", "/sessions/{id}", "/sessions/{id}/files/{path}", "/skills/{name}", "/executions/{id}", "/approvals/{id}",
+        "/approval-rules/{id}", "/chat", "/chat/conversations/{id}", "/chat/conversations/{id}/decide", "/chat/conversations/{id}/resume",
+        "/chat/conversations/{id}/stop", "/chat/conversations/{id}/undo", "/v1/chat/completions",
+        "/feedback", "/rollout/outcomes", "/rollout/steps",
     }  # fmt: skip
     assert "command" not in json.dumps(openapi["components"]["schemas"]["ExecuteRequest"])
 
