@@ -303,8 +303,9 @@ class Chat:
             ready = await turns.prepare(order, turn)
         except BaseException:
             self._running.leave(turn)
+            turn.end()
             raise
-        turn.task = asyncio.create_task(turns.work(ready, turn))
+        turn.task = asyncio.create_task(turn.work(turns.work(ready, turn)))
         self._own.add(turn)
         turn.task.add_done_callback(lambda _: self._own.discard(turn))
         if arm is not None:

@@ -74,6 +74,13 @@ def test_a_message_is_answered_whole_and_its_conversation_is_kept(talking: Servi
                 assert found.status_code == 404 or found.json() == {"done": False}, (method, path, found.text)
             assert other.get("/chat/conversations").json() == []
             assert reader.post("/chat", json={"message": "hello"}).status_code == 403
+        with talking.client("ann", headers={"Origin": "https://evil.example"}) as page:
+            assert page.post(f"/chat/conversations/{id_}/undo").status_code == 403
+        as_form = client.post(f"/chat/conversations/{id_}/undo", data={"a": "b"})
+        assert (as_form.status_code, as_form.json()["rule"]) == (415, "http.content_type")
+        assert client.post(f"/chat/conversations/{id_}/stop").json() == {"done": False}
+        assert client.post(f"/chat/conversations/{id_}/resume").status_code == 409
+        assert client.post(f"/chat/conversations/{id_}/undo").json() == {"done": True}  # an empty body says it all
         assert client.post(f"/chat/conversations/{id_}/undo", json={}).json() == {"done": True}
         assert client.delete(f"/chat/conversations/{id_}").status_code == 204
         assert client.get(f"/chat/conversations/{id_}").status_code == 404

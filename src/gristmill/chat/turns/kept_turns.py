@@ -237,6 +237,7 @@ class KeptTurns:
 async def take_guarded_turn(turn: ChatTurn, model: BaseChatModel, backend: RuntimeBackend, config: ChatConfig) -> ChatAnswer:
     """Takes the steps of a turn; that it is stopped or fails is an answer, too."""
     try:
+        await asyncio.sleep(0)  # a turn that was stopped before it began ends here, before its model is asked
         return await take_turn(turn, model, backend, config)
     except asyncio.CancelledError:
         return turn.build_answer("stopped", "", problem=ChatProblem(code=STOPPED, message="the turn was stopped"))
