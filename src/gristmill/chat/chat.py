@@ -307,8 +307,7 @@ class Chat:
         turn.task = asyncio.create_task(turns.work(ready, turn))
         self._own.add(turn)
         turn.task.add_done_callback(lambda _: self._own.discard(turn))
-        if arm is not None:
-            turn.task.add_done_callback(partial(self._note_turn, arm, turn))
+        turn.task.add_done_callback(partial(self._note_turn, arm, turn))
         if stream:
             return self._follow_own(turn)
         try:
@@ -329,11 +328,14 @@ class Chat:
             if not is_over:
                 self._leave_turn(turn)
 
-    def _note_turn(self, arm: TurnArm, turn: RunningTurn, task: asyncio.Task[ChatAnswer]) -> None:
-        """Notes what came of a turn with an arm; one that was stopped, or waits for a person, says nothing yet."""
+    def _note_turn(self, arm: TurnArm | None, turn: RunningTurn, task: asyncio.Task[ChatAnswer]) -> None:
+        """Notes what came of a turn; one that was stopped, or waits for a person, says nothing yet."""
         if task.cancelled() or task.exception() is not None or task.result().status not in ("answered", "failed"):
             return
         answer = task.result()
+        self.runtime.metrics.count_turn(answer.conversation, used_code=bool(answer.programs))
+        if arm is None:
+            return
         self._arms.note_turn(
             arm, turn.identity,
             TurnFigures(
