@@ -109,6 +109,7 @@ class Usage(Struct, frozen=True, kw_only=True):
     """The resources that an execution used, as measured by the host."""
 
     seconds: float = 0.0
+    cpu_seconds: float = 0.0
     memory_mb: float = 0.0
     calls: int = 0
     call_bytes: int = 0

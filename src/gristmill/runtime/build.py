@@ -57,7 +57,7 @@ from gristmill.sandbox.managed_packages import find_packages_folder
 from gristmill.sandbox.pool.kept_interpreters import KeptInterpreters
 from gristmill.store.serving_processes import ServingProcesses
 from gristmill.store.store_identity import read_store_id
-from gristmill.upstream.base import Ask, Upstreams
+from gristmill.upstream.base import Ask, Upstreams, list_reachable
 from gristmill.upstream.execution_callers import ExecutionCallers
 from gristmill.upstream.python_functions import Function
 
@@ -141,7 +141,7 @@ def _build_rooms(
     if serving and config.records.metrics:
         from gristmill.ledger.prometheus_metrics import Metrics  # a single run counts nothing
 
-        metrics = Metrics(pool.states, sizes, servers, stores.clock_guard.may_expire)
+        metrics = Metrics(pool.states, sizes, servers, stores.clock_guard.may_expire, partial(list_reachable, upstreams))
     accounts = TokenAccounts(durable.spent, lambda: library.catalog, SURFACE_TOKENS, metrics.count_saved_tokens)
     accounts.listeners.append(build_count_listener(metrics, config.records.token_price))
     searches = SearchRecorder(audit=durable.audit, accounts=accounts, redactors=durable.redactors, clock=time.time)

@@ -81,7 +81,11 @@ def test_a_rollout_from_start_to_rollback(replicas: tuple[Service, Service]) -> 
         with one.client("reader") as reader:
             records = reader.get("/audit", params={"kind": "execution", "limit": 2}).json()["records"]
         assert [record["details"]["arm"] for record in records] == [mine, mine]
-        metrics = ops.get("/metrics").text
+        metrics = ""
+        for _ in range(200):  # until the next look at the rollout
+            metrics = ops.get("/metrics").text
+            if "rollout_percent 50.0" in metrics:
+                break
         assert re.search(rf'arm_outcomes_total{{arm="{mine}",outcome="ok"}} 2', metrics)
         assert "rollout_percent 50.0" in metrics
         assert 'rollout_standing{standing="running"} 1.0' in metrics

@@ -68,7 +68,8 @@ async def take_turn(turn: ChatTurn, model: BaseChatModel, backend: RuntimeBacken
 
 async def _ask(turn: ChatTurn, model: AnyModel, config: ChatConfig, *, in_blocks: bool) -> ModelReply:
     """Asks the model; if the prompt is too long, once more with all earlier turns as a summary."""
-    given = "\n\n".join(part for part in (config.instructions, turn.instructions) if part)
+    ours = config.instructions if turn.prompt is None else turn.prompt
+    given = "\n\n".join(part for part in (ours, turn.instructions) if part)
     system, program = build_system_prompt(turn.mode, given), turn.next_program
     for is_last in (False, True):
         messages = build_prompt(system, turn.history, turn.messages, turn.folded_turns)

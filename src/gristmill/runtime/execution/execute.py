@@ -190,6 +190,7 @@ async def _run_in_sandbox(rooms: Rooms, run: ExecutionState, handler: Handler, e
             spent_seconds=lent.spent_seconds,
         )
         report = await lent.sandbox.run(job, handler, emit)
+    rooms.recorder.metrics.count_cpu(report.usage.cpu_seconds)
     if run.space is not None and report.limit in DISK_LIMITS:
         await asyncio.to_thread(rooms.session_stores.trim_workspace, run.space, execution.limits)
     return report
