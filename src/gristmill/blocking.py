@@ -94,6 +94,10 @@ class BlockingRuntime(AbstractContextManager["BlockingRuntime"]):
             language=language,
         )  # fmt: skip
 
+    def revert(self, execution: str, *, identity: Identity | None = None) -> Outcome:
+        """Does the same as ``Runtime.revert``; the calls wait for approval, then ``execute(resume=...)`` makes them."""
+        return self._call_method("revert", execution, identity=identity)
+
     def pending_approvals(self) -> tuple[Approval, ...]:
         """Does the same as ``Runtime.approvals.list``."""
         return self._run_on_loop(self._opened_runtime().approvals.list)

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from gristmill.runtime.execution.answer.content_masks import ContentMasks
     from gristmill.runtime.execution.execute import Approve
     from gristmill.runtime.execution.plan_details import PlanDetails
+    from gristmill.runtime.execution.revert_writes import Revert
     from gristmill.runtime.open.session_stores import SessionStores
     from gristmill.runtime.recording.read_stats import Stats
     from gristmill.runtime.recording.token_accounts import CountListener
@@ -234,6 +235,31 @@ class Runtime:
         )
         with self._rooms.callers.attach_caller(execution.id, emit, ask):
             return await self._execute(execution, emit, approve)
+
+    async def prepare_revert(self, execution: str, *, identity: Identity | None = None) -> Revert:
+        """Returns how what ``execution`` wrote is undone: by an execution of its own, which resumes the ``id`` with the ``code``.
+
+        Raises:
+            NotFound: no record of it is kept.
+            Conflict: nothing that it wrote can be undone.
+        """
+        from gristmill.runtime.execution.revert_writes import prepare_revert  # loaded by `open` already
+
+        who = choose_identity(identity)
+        found = await self.find_execution_id(execution, identity=who)
+        return await prepare_revert(self._rooms.intake, found, identity=who)
+
+    async def revert(self, execution: str, *, identity: Identity | None = None, **options: Any) -> Outcome:
+        """Undoes what ``execution`` wrote, as `policy.revert` says; each call needs approval. Options are those of ``execute``.
+
+        In the audit it stands under ``execution``. Writes that were undone before are not undone again.
+
+        Raises:
+            NotFound: no record of it is kept.
+            Conflict: nothing that it wrote can be undone.
+        """
+        found = await self.prepare_revert(execution, identity=identity)
+        return await self.execute(found.code, resume=found.id, parent=found.execution, identity=identity, **options)
 
     async def call(
         self,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import httpx2 as httpx
 import pytest
 
-from gristmill.errors import Busy, NotFound, Refused, Unauthorized, UnknownSession, UpstreamUnavailable
+from gristmill.errors import Busy, Conflict, NotFound, Refused, Unauthorized, UnknownSession, UpstreamUnavailable
 from gristmill.http_client import AsyncClient, Client
 from tests.e2e.http.conftest import Service
 
@@ -167,3 +167,24 @@ def test_a_stream_that_cannot_be_had_now_is_asked_for_again() -> None:
     assert asyncio.run(wait(lambda _: next(answers))) == 42
     with pytest.raises(Busy):
         asyncio.run(wait(lambda _: httpx.Response(429, json={"code": "limit.busy", "message": "full"})))
+
+
+def test_what_an_execution_wrote_is_undone_by_an_execution_of_its_own(service: Service) -> None:
+    ann, boss = Client(service.url, token=service.tokens["ann"]), Client(service.url, token=service.tokens["boss"])
+    with ann, boss:
+        waiting = ann.execute("from servers import crm\ncrm.send(to='undone')\n1 / 0")
+        assert waiting.plan is not None
+        with pytest.raises(Conflict, match="nothing that execution"):
+            ann.revert(waiting.id)
+        boss.decide(waiting.plan.id, "all")
+        failed = ann.execute(resume=waiting.id)
+        assert [(write.tool, write.made, write.undo) for write in failed.writes] == [("crm.send", 1, "crm.send(to=result.sent)")]
+        undoing = ann.revert(failed.id)
+        assert undoing.plan is not None
+        assert [call.arguments for call in undoing.plan.calls] == [{"to": "undone"}]
+        with Client(service.url, token=service.tokens["ann_evil"]) as other, pytest.raises(NotFound):
+            other.revert(failed.id)
+        with pytest.raises(Refused):
+            boss.revert(failed.id)
+        boss.decide(undoing.plan.id, "all")
+        assert ann.execute(resume=undoing.id).result["times"] == 2

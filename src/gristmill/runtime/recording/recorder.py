@@ -262,7 +262,7 @@ class ExecutionRecorder(Struct):
             "execution",
             execution.id,
             # Not an execution that was only asked for: it may be another tenant's, and must not be named as the parent.
-            parent=execution.resume if self.run.root != execution.id else execution.parent,
+            parent=execution.resume if self.run.root != execution.id and execution.parent is None else execution.parent,
             time=self.began,
             # Without a redactor the code is not kept, only a hash that tells it from other programs.
             code=self.run.mask_value(execution.code) if has_masks else None,

@@ -6,18 +6,18 @@ from typing import Annotated, cast
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 
 from gristmill.errors import Busy, NotFound
-from gristmill.model import Identity, Json
+from gristmill.model import Identity, Json, Outcome
 from gristmill.runs.active_run import ActiveRun
 from gristmill.runs.idempotency import read_instance
 from gristmill.runs.kept_events import KeptEvent
-from gristmill.runs.start_run import store_outcome_again
+from gristmill.runs.start_run import RunRequest, begin_execution, refuse_if_running, store_outcome_again, wait_for_outcome
 from gristmill.runtime.values.audit_values import ACCEPTED, INTERRUPTED, AuditEntry, AuditFilter
 from gristmill.serve.access_tokens import Principal
 from gristmill.serve.http.http_door import HttpDoor
 from gristmill.serve.http.require_scopes import EXECUTE, EXECUTE_OR_READ, ListenerCheck
 from gristmill.serve.http.routes.event_stream import EventStream, describe_stream
 from gristmill.serve.http.run_viewer import build_viewer
-from gristmill.serve.http.shapes.api_shapes import ExecutionsView, ExecutionView
+from gristmill.serve.http.shapes.api_shapes import ExecutionsView, ExecutionView, RevertAsked
 from gristmill.serve.http.shapes.passed_shapes import RunEvent
 
 MOST_STREAMS = 200
@@ -106,6 +106,20 @@ def add_executions(routes: APIRouter, door: HttpDoor) -> None:
             )
         kept = run.events.follow(int(last_event_id or 0))
         return EventStream(_stream_events(door, who.tenant, kept, ListenerCheck(door, request)))
+
+
+def add_revert(routes: APIRouter, door: HttpDoor) -> None:
+    """Adds the route that undoes an execution."""
+
+    @routes.post("/executions/{id}/revert", tags=["executions"])
+    async def revert(id: ExecutionId, asked: RevertAsked, who: Annotated[Principal, EXECUTE]) -> Outcome:  # noqa: A002
+        """Undoes what your execution wrote, as `policy.revert` says: an execution of its own, whose calls wait for approval."""
+        found = await door.runtime.prepare_revert(id, identity=who.identity)
+        await refuse_if_running(door.served, found.execution, who.identity)
+        limits = asked.limits.model_dump(exclude_none=True) if asked.limits else None
+        request = RunRequest(identity=who.identity, code=found.code, resume=found.id, parent=found.execution, limits=limits)
+        run, _ = await begin_execution(door.served, request)
+        return await wait_for_outcome(door.served, run)
 
 
 async def _stream_events(

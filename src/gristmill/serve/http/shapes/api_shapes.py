@@ -173,6 +173,13 @@ class ExecutionsView(_Out):
     """Pass this as `after` to get older ones; null on the last page."""
 
 
+class RevertAsked(_In):
+    """How an execution is undone."""
+
+    limits: AskedLimits | None = None
+    """Limits for the execution that undoes it."""
+
+
 class SessionAsked(_In):
     """A session to open. Without a name, a name is chosen for it."""
 
