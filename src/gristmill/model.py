@@ -94,6 +94,8 @@ class Execution(Struct, frozen=True, kw_only=True):
     """The execution from which it was asked for: in the audit it stands under that one."""
     arm: str | None = None
     """The arm of a rollout that its caller has; records, accounts, metrics and traces name it."""
+    title: str | None = None
+    """What its caller calls it; lists show it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

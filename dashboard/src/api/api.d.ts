@@ -1650,6 +1650,11 @@ export interface components {
              * @description The conversation that the token accounts count this execution to; without one, its session, or the execution alone.
              */
             conversation?: string | null;
+            /**
+             * Title
+             * @description What you call this execution: lists show it instead of the tools that it called.
+             */
+            title?: string | null;
         } | {
             code: string;
         } | {
@@ -1693,7 +1698,7 @@ export interface components {
             about?: string | null;
             /**
              * Title
-             * @description Which tools it called, and which it asks to call.
+             * @description Its `title`, with masks; without one, which tools it called, and which it asks to call.
              */
             title?: string | null;
             /**

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import httpx2 as httpx
 import pytest
 
-from gristmill.errors import Busy, Conflict, NotFound, Refused, Unauthorized, UnknownSession, UpstreamUnavailable
+from gristmill.errors import Busy, Conflict, Error, NotFound, Refused, Unauthorized, UnknownSession, UpstreamUnavailable
 from gristmill.http_client import AsyncClient, Client
 from tests.e2e.http.conftest import Service
 
@@ -188,3 +188,14 @@ def test_what_an_execution_wrote_is_undone_by_an_execution_of_its_own(service: S
             boss.revert(failed.id)
         boss.decide(undoing.plan.id, "all")
         assert ann.execute(resume=undoing.id).result["times"] == 2
+
+
+def test_lists_show_the_title_of_an_execution_with_masks(service: Service) -> None:
+    with Client(service.url, token=service.tokens["ann"]) as ann, Client(service.url, token=service.tokens["reader"]) as reader:
+        plain = ann.execute("from servers.crm import find\nfind('z')")
+        titled = ann.execute("from servers.crm import find\nfind('z')", title="Letters\nto ann@example.org")
+        found = {one["id"]: one["title"] for one in reader.get("/executions")["executions"]}
+        assert found[plain.id] == "crm.find"
+        assert found[titled.id].startswith("Letters to <EMAIL_")
+        with pytest.raises(Error, match="title"):
+            ann.execute("1", title="x" * 201)

@@ -272,8 +272,14 @@ class ExecutionRecorder(Struct):
             rule=rule,
             bytes=self.bytes,
             ms=ms,
-            details={**(details or {}), **({"arm": execution.arm} if execution.arm else {})},
+            details={**(details or {}), **self._describe_origin()},
         )
+
+    def _describe_origin(self) -> dict[str, Json]:
+        """Returns the arm and the title of the execution, as far as it has them. A title is kept only if it can be masked."""
+        execution = self.run.execution
+        title = self.run.mask_value(execution.title) if execution.title and self.run.redactor is not None else None
+        return {name: found for name, found in (("arm", execution.arm), ("title", title)) if found}
 
     def _append_record(self, kind: Kind, name: str, **fields: Any) -> None:
         """Records something that happened in this execution, now unless ``fields`` give another time."""
