@@ -126,6 +126,10 @@ class AsyncClient:
         """Ends an execution that is under way."""
         await self.request("DELETE", f"/executions/{_quote_part(execution)}")
 
+    async def revert(self, execution: str) -> Outcome:
+        """Undoes what an execution wrote, as `policy.revert` says; its calls wait for approval, then ``execute(resume=...)``."""
+        return decode_outcome(await self.request("POST", f"/executions/{_quote_part(execution)}/revert", again=False, json={}))
+
     async def search(self, query: str, *, detail_level: str = "full", limit: int = 5) -> dict[str, Any]:
         """Returns the best tools for ``query``."""
         return await self.get("/tools/search", query=query, detail_level=detail_level, limit=limit)

@@ -77,6 +77,10 @@ class Client(AbstractContextManager["Client"]):
         """Does the same as ``AsyncClient.cancel``."""
         self._run_async(lambda client: client.cancel(execution))
 
+    def revert(self, execution: str) -> Outcome:
+        """Does the same as ``AsyncClient.revert``."""
+        return self._run_async(lambda client: client.revert(execution))
+
     def search(self, query: str, *, detail_level: str = "full", limit: int = 5) -> dict[str, Any]:
         """Does the same as ``AsyncClient.search``."""
         return self._run_async(lambda client: client.search(query, detail_level=detail_level, limit=limit))

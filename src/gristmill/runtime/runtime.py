@@ -22,7 +22,7 @@ from gristmill.model import LOCAL, Execution, Limits
 from gristmill.runtime.calls.learn_from_calls import OUTSIDE
 from gristmill.runtime.choose_identity import choose_identity
 from gristmill.runtime.execution.direct_call import DirectCall
-from gristmill.runtime.execution.given_options import check_limits, check_options, choose_budget, choose_language
+from gristmill.runtime.execution.given_options import check_limits, check_options, choose_budget, choose_language, choose_title
 from gristmill.runtime.execution.given_values import check_given_values
 from gristmill.runtime.open.readiness import ReadinessProbe, ReadinessProblem
 from gristmill.runtime.open.state_folders import check_state_folder
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from gristmill.runtime.execution.answer.content_masks import ContentMasks
     from gristmill.runtime.execution.execute import Approve
     from gristmill.runtime.execution.plan_details import PlanDetails
+    from gristmill.runtime.execution.revert_writes import Revert
     from gristmill.runtime.open.session_stores import SessionStores
     from gristmill.runtime.recording.read_stats import Stats
     from gristmill.runtime.recording.token_accounts import CountListener
@@ -190,6 +191,7 @@ class Runtime:
         language: Language | None = None,
         parent: str | None = None,
         arm: str | None = None,
+        title: str | None = None,
     ) -> Outcome:
         """Executes ``code`` and returns an outcome, whether the code succeeds or fails.
 
@@ -201,7 +203,8 @@ class Runtime:
         runtime must have been opened with one, too. The outcome of a ``promised`` execution is stored: see ``accept_execution``
         and ``outcome``. ``conversation`` names the loop of a model that the token accounts add up; without it a session is one.
         ``language`` is recognised from the code if it is not given. In the audit the execution stands under ``parent``, an
-        execution of the same tenant whose program asked for this one. ``arm`` is the arm of a rollout that the caller has.
+        execution of the same tenant whose program asked for this one. ``arm`` is the arm of a rollout that the caller has. Lists
+        show the ``title``, of which the first 200 characters are kept.
 
         Raises:
             SandboxError: the sandbox, not the code, failed.
@@ -213,7 +216,13 @@ class Runtime:
         """
         check_given_values("context", context)
         check_options(
-            code=code, session=session, resume=resume, strategy=strategy, execution_id=execution_id, conversation=conversation
+            code=code,
+            session=session,
+            resume=resume,
+            strategy=strategy,
+            execution_id=execution_id,
+            conversation=conversation,
+            title=title,
         )
         who = choose_identity(identity, caller=caller, tenant=tenant)
         execution = Execution(
@@ -231,9 +240,36 @@ class Runtime:
             language=choose_language(language),
             parent=parent,
             arm=arm,
+            title=choose_title(title),
         )
         with self._rooms.callers.attach_caller(execution.id, emit, ask):
             return await self._execute(execution, emit, approve)
+
+    async def prepare_revert(self, execution: str, *, identity: Identity | None = None) -> Revert:
+        """Returns how what ``execution`` wrote is undone: by an execution of its own, which resumes the ``id`` with the ``code``.
+
+        Raises:
+            NotFound: no record of it is kept.
+            Conflict: nothing that it wrote can be undone.
+        """
+        from gristmill.runtime.execution.revert_writes import prepare_revert  # loaded by `open` already
+
+        who = choose_identity(identity)
+        found = await self.find_execution_id(execution, identity=who)
+        return await prepare_revert(self._rooms.intake, found, identity=who)
+
+    async def revert(self, execution: str, *, identity: Identity | None = None, **options: Any) -> Outcome:
+        """Undoes what ``execution`` wrote, as `policy.revert` says; each call needs approval. Options are those of ``execute``.
+
+        In the audit it stands under ``execution``. Writes that were undone before are not undone again.
+
+        Raises:
+            NotFound: no record of it is kept.
+            Conflict: nothing that it wrote can be undone.
+        """
+        found = await self.prepare_revert(execution, identity=identity)
+        options = {"title": f"undo of {found.execution}", **options}
+        return await self.execute(found.code, resume=found.id, parent=found.execution, identity=identity, **options)
 
     async def call(
         self,

@@ -10,6 +10,7 @@ from gristmill.config.sections.servers_section import RESERVED_NAMES
 from gristmill.errors import CallRefused
 from gristmill.guard.policy.approval_limits import ApprovalLimits
 from gristmill.guard.policy.policy_rules import STRICTNESS, PolicyRule, read_rules
+from gristmill.guard.policy.undo_calls import UndoCall, read_undos
 from gristmill.model import Decision, Effect, Tool, ToolCall
 
 MOST_REMEMBERED = 20_000
@@ -36,6 +37,7 @@ class Policy:
 
     def __init__(self, config: PolicyConfig, rules: tuple[PolicyRule, ...]) -> None:
         self._config, self._rules = config, rules
+        self._undos = read_undos(config.revert)
         self._rules_by_tool: dict[str, _ToolRules] = {}
         self._decisions: dict[tuple[str, bool, bool, bool], Decision] = {}
 
@@ -44,13 +46,13 @@ class Policy:
         """Builds the policy that ``config`` describes.
 
         Raises:
-            ConfigError: a condition cannot be parsed.
+            ConfigError: a condition or an undo cannot be parsed.
         """
         return cls(config, read_rules(config))
 
     def take_rules(self, other: "Policy") -> None:
         """Decides by the rules and settings of ``other`` from now on."""
-        self._config, self._rules = other._config, other._rules
+        self._config, self._rules, self._undos = other._config, other._rules, other._undos
         self._rules_by_tool, self._decisions = {}, {}
 
     @property
@@ -111,6 +113,10 @@ class Policy:
         if not any(each.outcome == "decides" for each in found):
             found.append(ConsideredRule(rule=decision.rule, effect=decision.effect, outcome="decides"))
         return tuple(found)
+
+    def find_undo(self, tool: str) -> UndoCall | None:
+        """Returns how a call of ``tool`` is undone, or None if the configuration does not say it."""
+        return self._undos.get(tool)
 
     def build_refusal(self, call: ToolCall, decision: Decision) -> CallRefused:
         """Builds the error for a call that is not sent; it says which setting would allow the call."""

@@ -19,6 +19,10 @@ FindRule = Callable[[ToolCall, str, str | None], Awaitable[str | None]]
 """Returns the rule, in words, by which a person allowed calls like this one of a tool with this definition, or None."""
 
 
+UNDOING = "policy.revert: a person decides what is undone"
+"""The rule, in words, by which each call of a run asks that undoes another one: a server chose the values in it."""
+
+
 async def find_no_rule(_call: ToolCall, _definition: str, _space: str | None) -> str | None:
     """Finds no rule: for runs without an inbox."""
     return None
@@ -63,7 +67,10 @@ class DecideCall(Struct, frozen=True):
             await self.confirm(call.tool, definition)
         if grant is not None and not grant.allowed:
             raise CallRefused(f"{call.tool}: the approver said no; do not try it again", rule=f"approval {grant.approval}")
-        if grant is None and decision.effect == "ask" and (rule := await self.find_rule(call, definition, run.space)) is not None:
+        if run.is_revert:
+            if decision.effect == "allow" and not decision.read_only:
+                decision = run.decisions[call.id] = replace(decision, effect="ask", rule=UNDOING)
+        elif grant is None and decision.effect == "ask" and (rule := await self.find_rule(call, definition, run.space)):
             decision = run.decisions[call.id] = replace(decision, effect="allow", rule=f"{decision.rule}, {rule}")
         lost = before is not None and before.state == "sent" and not decision.read_only
         # Sending uses an approval up: whether to risk making a lost write twice is a new question.
