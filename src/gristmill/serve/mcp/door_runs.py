@@ -28,8 +28,10 @@ class DoorRuns:
         """
         runtime = await hall()
         if self._served is None:
-            self._served = open_runs(runtime, keeps_events=False)  # no other door is there through which they could be followed
-            self._served.arms = ExecutionArms(build_rollouts(runtime), runtime)
+            served = open_runs(runtime, keeps_events=False)  # no other door is there through which they could be followed
+            if runtime.config.rollout.name:
+                served.arms = ExecutionArms(build_rollouts(runtime), runtime)
+            self._served = served  # only now: if the rollout cannot be used, later calls must not go on without it
         return self._served
 
     async def close(self, reason: str | None = None) -> None:
