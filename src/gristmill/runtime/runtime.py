@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from gristmill.ledger.metrics import NoMetrics
     from gristmill.ledger.trace import NoTraces
     from gristmill.model import Budget, Identity, Isolation, Json, Language, Outcome, Strategy, Tool
+    from gristmill.runtime.calls.review_calls import Reviewer
     from gristmill.runtime.execution.accepted_executions import Check
     from gristmill.runtime.execution.answer.content_masks import ContentMasks
     from gristmill.runtime.execution.execute import Approve
@@ -113,12 +114,14 @@ class Runtime:
         emit: Emit = ignore_event,
         ask: Ask | None = None,
         serving: bool = False,
+        review: Reviewer | None = None,
     ) -> AsyncGenerator[Runtime]:
         """Opens a runtime by ``config`` (a value, a file, or ``gristmill.toml`` here); ``tools`` adds Python functions.
 
         ``emit`` receives events about servers, about changed or suspicious tools, and about the calls of every execution. ``ask``
         answers when a server asks a question during a call; without it servers are told that nothing can be asked. A runtime that
-        is ``serving`` others counts metrics, and answers only when the record of what it did is stored.
+        is ``serving`` others counts metrics, and answers only when the record of what it did is stored. ``review`` may approve
+        calls that `policy.review` names: it gets a call and its tool, and returns why it approves, or None if a person decides.
 
         Raises:
             ConfigError: the configuration cannot be used, or the state folder cannot be written.
@@ -134,7 +137,9 @@ class Runtime:
             async with start_sandboxes(settings, keeper) as sandboxes:
                 from gristmill.runtime.build import open_rooms  # while the template process starts
 
-                async with open_rooms(settings, tools or {}, sandboxes, emit=emit, ask=ask, serving=serving) as rooms:
+                async with open_rooms(
+                    settings, tools or {}, sandboxes, emit=emit, ask=ask, serving=serving, review=review
+                ) as rooms:
                     yield Runtime(rooms)
 
     @property

@@ -96,6 +96,8 @@ class PolicyConfig(Section):
     """Patterns of calls that need a person's approval."""
     deny: tuple[Pattern, ...] = ()
     """Patterns of calls that are never sent; `deny` wins over all other rules."""
+    review: tuple[Pattern, ...] = ()
+    """Patterns of calls that need approval and that the `review` function of the embedding application may approve instead."""
     rules: tuple[RuleConfig, ...] = ()
     """Rules with conditions on arguments, sessions or callers, as `[[policy.rules]]`; their order does not matter."""
     default: Default = "annotations"
