@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from gristmill.rollout.execution_arms import ExecutionArms
-from gristmill.rollout.open_rollouts import build_rollouts
+from gristmill.rollout.open_rollouts import build_rollouts, follow_config
 from gristmill.runs.served_runs import open_runs
 from gristmill.serve.mcp.get_runtime import Hall
 
@@ -29,7 +29,9 @@ class DoorRuns:
         runtime = await hall()
         if self._served is None:
             self._served = open_runs(runtime, keeps_events=False)  # no other door is there through which they could be followed
-            self._served.arms = ExecutionArms(build_rollouts(runtime), runtime)
+            rollouts = build_rollouts(runtime)
+            follow_config(rollouts, runtime)
+            self._served.arms = ExecutionArms(rollouts, runtime)
         return self._served
 
     async def close(self, reason: str | None = None) -> None:
