@@ -49,8 +49,7 @@ class ExecutionArms(RunArms):
         self._metrics = runtime.metrics
         self._choices: OrderedDict[str, ArmChoice] = OrderedDict()
         self._counted: OrderedDict[str, CountedTokens] = OrderedDict()
-        if rollouts.config.name:
-            runtime.listen_to_token_counts(self._take_count)
+        self._runtime, self._listens = runtime, False
 
     async def choose_arm(self, run: ActiveRun) -> str | None:
         """Returns the arm of the caller of a run; None where no rollout is configured."""
@@ -60,6 +59,9 @@ class ExecutionArms(RunArms):
         choice = await self._rollouts.choose_arm(Asker(identity=run.identity, session=run.session))
         if choice is None:
             return None
+        if not self._listens:  # a rollout may be configured later
+            self._listens = True
+            self._runtime.listen_to_token_counts(self._take_count)
         self._choices[run.id] = choice
         if len(self._choices) > MOST_REMEMBERED:
             self._choices.popitem(last=False)

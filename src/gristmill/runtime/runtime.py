@@ -100,6 +100,8 @@ class Runtime:
         self._config = rooms.config
         self.config_listeners: list[Callable[[ConfigChanged], None]] = []
         """Functions that are told when another configuration was taken into use."""
+        self.config_checks: list[Callable[[Config], object]] = []
+        """Functions of layers above that raise a ``ConfigError`` for a configuration that they cannot use."""
         self._allowed_limits = rooms.config.sandbox.limits.to_limits()
         self._readiness = ReadinessProbe(rooms.pool, rooms.serving_processes, rooms.config.state_dir)
         self.loop = asyncio.get_running_loop()
@@ -148,13 +150,15 @@ class Runtime:
         return self._config
 
     async def change_config(self, config: Config) -> ConfigChanged:
-        """Takes the servers and the policy of ``config`` into use; what runs goes on, and sees them from its next call on.
+        """Takes the servers, the policy and the rollout of ``config`` into use; what runs sees them from its next call on.
 
         Returns what was different, and which other sections wait for a restart. If it raises, nothing has changed.
 
         Raises:
-            ConfigError: the policy cannot be used, or the runtime was opened without servers and not for ``serving``.
+            ConfigError: the policy or the rollout cannot be used, or the runtime has no servers and is not ``serving``.
         """
+        for check in self.config_checks:
+            check(config)
         self._config, change = await self._rooms.change_config(self._config, config)
         for listener in self.config_listeners:
             listener(change)

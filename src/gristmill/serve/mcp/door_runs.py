@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from gristmill.rollout.execution_arms import ExecutionArms
-from gristmill.rollout.open_rollouts import build_rollouts
+from gristmill.rollout.open_rollouts import build_rollouts, follow_config
 from gristmill.runs.served_runs import open_runs
 from gristmill.serve.mcp.get_runtime import Hall
 
@@ -30,7 +30,9 @@ class DoorRuns:
         if self._served is None:
             served = open_runs(runtime, keeps_events=False)  # no other door is there through which they could be followed
             if runtime.config.rollout.name:
-                served.arms = ExecutionArms(build_rollouts(runtime), runtime)
+                rollouts = build_rollouts(runtime)
+                follow_config(rollouts, runtime)
+                served.arms = ExecutionArms(rollouts, runtime)
             self._served = served  # only now: if the rollout cannot be used, later calls must not go on without it
         return self._served
 
