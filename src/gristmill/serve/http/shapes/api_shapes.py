@@ -95,7 +95,7 @@ class ExecuteRequest(_In):
     """How a response that is too long is shortened."""
     conversation: Name | None = None
     """The conversation that the token accounts count this execution to; without one, its session, or the execution alone."""
-    title: Annotated[str, Field(max_length=200)] | None = None
+    title: str = Field(default="", max_length=200)
     """What you call this execution: lists show it instead of the tools that it called."""
 
     def asked_budget(self) -> Budget | None:
