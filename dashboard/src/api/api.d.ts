@@ -1653,8 +1653,9 @@ export interface components {
             /**
              * Title
              * @description What you call this execution: lists show it instead of the tools that it called.
+             * @default
              */
-            title?: string | null;
+            title: string;
         } | {
             code: string;
         } | {
