@@ -18,8 +18,8 @@ from gristmill.runtime.values.token_values import SpentCall, SpentExecution
 
 MOST_REMEMBERED = 10_000
 """Executions whose arm or tokens are remembered until both are known."""
-CHAT = "langchain"
-"""The way of arrival of programs that a model of ours wrote."""
+OF_TURNS = ("chat", "langchain")
+"""The ways of arrival of programs that a model wrote in a turn, of our chat or of an agent."""
 HARMLESS = ("ok", "awaiting_approval")
 
 
@@ -60,7 +60,7 @@ class ExecutionArms(RunArms):
         """Stores what came of a run; one that was cancelled, or answered from an earlier one, says nothing about its arm."""
         choice = self._choices.pop(run.id, None)
         # A program of a chat is a part of its turn, which is an outcome of its own.
-        is_part = run.via == CHAT
+        is_part = run.via in OF_TURNS
         if choice is None or run.is_replayed or run.is_cancelled or choice.reason == "off" or is_part:
             self._counted.pop(run.id, None)
             return
