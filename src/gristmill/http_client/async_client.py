@@ -133,7 +133,7 @@ class AsyncClient:
 
     async def revert(self, execution: str) -> Outcome:
         """Undoes what an execution wrote, as `policy.revert` says; its calls wait for approval, then ``execute(resume=...)``."""
-        return decode_outcome(await self.request("POST", f"/executions/{_quote_part(execution)}/revert", again=False, json={}))
+        return decode_outcome(await self.request("POST", f"/executions/{quote_part(execution)}/revert", again=False, json={}))
 
     async def search(self, query: str, *, detail_level: str = "full", limit: int = 5) -> dict[str, Any]:
         """Returns the best tools for ``query``."""
