@@ -77,7 +77,7 @@ class Client(AbstractContextManager["Client"]):
 
     def revert(self, execution: str) -> Outcome:
         """Does the same as ``AsyncClient.revert``."""
-        return self._run_async(lambda client: client.revert(execution))
+        return self.run_async(lambda client: client.revert(execution))
 
     def search(self, query: str, *, detail_level: str = "full", limit: int = 5) -> dict[str, Any]:
         """Does the same as ``AsyncClient.search``."""
