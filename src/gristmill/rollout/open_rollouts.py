@@ -1,6 +1,5 @@
 """Opens a rollout: alone, for the command line, or for a runtime that serves."""
 
-import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
@@ -47,9 +46,7 @@ async def serve_rollouts(runtime: Runtime) -> AsyncGenerator[Rollouts]:
         yield made
     finally:
         made.is_served = False
-        if made.watching is not None:
-            made.watching.cancel()
-            await asyncio.gather(made.watching, return_exceptions=True)
+        await made.stop_watch()
 
 
 class MetricsWatch:

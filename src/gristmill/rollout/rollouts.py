@@ -184,13 +184,20 @@ class Rollouts:
             return await self.read_state()  # another process was first
 
     def keep_watch(self, watch: RolloutWatch | None = None) -> None:
-        """Starts to look every second, if nothing in this process does already; it ends with the event loop.
+        """Starts to look every second, if nothing in this process does already, until ``stop_watch``.
 
         ``watch`` is told what is seen, also if looking begins later, with another configuration.
         """
         self._watch = watch or self._watch
         if self.config.name and (self.watching is None or self.watching.done()):
             self.watching = asyncio.create_task(self.watch_forever(self._watch))
+
+    async def stop_watch(self) -> None:
+        """Ends the looking, before the store is closed."""
+        if self.watching is not None:
+            self.watching.cancel()
+            await asyncio.gather(self.watching, return_exceptions=True)
+            self.watching = None
 
     async def watch_forever(self, watch: RolloutWatch | None = None) -> None:
         """Looks every second, as long as a rollout is configured; less often where a look takes long."""
