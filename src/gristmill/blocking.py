@@ -81,6 +81,7 @@ class BlockingRuntime(AbstractContextManager["BlockingRuntime"]):
         emit: Emit = ignore_event,
         ask: Ask | None = None,
         language: Language | None = None,
+        title: str | None = None,
     ) -> Outcome:
         """Does the same as ``Runtime.execute``; ``emit``, ``ask`` and ``approve`` are called from another thread."""
 
@@ -91,8 +92,12 @@ class BlockingRuntime(AbstractContextManager["BlockingRuntime"]):
         return self._call_method(
             "execute", code, session=session, limits=limits, context=context, resume=resume, budget=budget, strategy=strategy,
             identity=identity, caller=caller, tenant=tenant, approve=ask_in_thread if approve else None, emit=emit, ask=ask,
-            language=language,
+            language=language, title=title,
         )  # fmt: skip
+
+    def revert(self, execution: str, *, identity: Identity | None = None) -> Outcome:
+        """Does the same as ``Runtime.revert``; the calls wait for approval, then ``execute(resume=...)`` makes them."""
+        return self._call_method("revert", execution, identity=identity)
 
     def pending_approvals(self) -> tuple[Approval, ...]:
         """Does the same as ``Runtime.approvals.list``."""

@@ -101,6 +101,7 @@ class ConfigChanged(Struct, frozen=True, kw_only=True):
     removed: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     policy: bool = False
+    rollout: bool = False
     waiting: tuple[str, ...] = ()
     error: str | None = None
 

@@ -94,6 +94,8 @@ class Execution(Struct, frozen=True, kw_only=True):
     """The execution from which it was asked for: in the audit it stands under that one."""
     arm: str | None = None
     """The arm of a rollout that its caller has; records, accounts, metrics and traces name it."""
+    title: str | None = None
+    """What its caller calls it; lists show it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +111,7 @@ class Usage(Struct, frozen=True, kw_only=True):
     """The resources that an execution used, as measured by the host."""
 
     seconds: float = 0.0
+    cpu_seconds: float = 0.0
     memory_mb: float = 0.0
     calls: int = 0
     call_bytes: int = 0
@@ -195,6 +198,18 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WritesMade:
+    """The calls of one tool, which may change something, that a run made before it failed."""
+
+    tool: str
+    made: int
+    unknown: int = 0
+    """How many were sent without an answer: they may have been made."""
+    undo: str | None = None
+    """The call that undoes one, as `policy.revert` says it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """The result of an execution, as its caller gets it. ``success`` is true only for ``status == "ok"``."""
 
@@ -224,6 +239,8 @@ class Outcome:
     """What was done to the program so that it parses; empty for a program that was run as it was sent."""
     content: tuple[ContentPart, ...] = ()
     """Pictures and tables that the program showed or returned. A program writes the HTML of a table: do not trust it."""
+    writes: tuple[WritesMade, ...] = ()
+    """What a run that did not succeed had written until then; `gristmill revert` undoes those that have an `undo`."""
 
     @property
     def text(self) -> str:

@@ -27,7 +27,7 @@ percent = 100
 [[rollout.guardrails]]
 when = "error_rate > 60 %"
 """
-VARIABLES = {"$tenant": ".*", "$arm": ".*", "$price": "3", "[$__rate_interval]": "[1m]"}
+VARIABLES = {"$instance": ".*", "$tenant": ".*", "$arm": ".*", "$price": "3", "[$__rate_interval]": "[1m]"}
 NEEDS_MORE = {"Plans by what was decided", "Values masked"}
 """Panels about decisions of people and about personal data, which this traffic has none of."""
 MOST_ROUNDS = 120
@@ -80,6 +80,8 @@ def list_queries() -> list[tuple[str, str]]:
 
 
 def make_traffic(client: httpx.Client, number: int) -> None:
+    turn = {"id": f"t{number}", "conversation": f"c{number}", "status": "ok", "seconds": 0.1, "used_code": number % 3 > 0}
+    assert client.post("/rollout/outcomes", json=turn).status_code == 204
     client.post("/execute", json={"code": JOINED})
     client.post("/execute", json={"code": "1 / 0" if number % 2 else f"'{number}' * 2000"})
     client.post("/execute", json={"code": "from servers.crm import find, send\nfind('x')\nsend('x')"})

@@ -151,3 +151,20 @@ def test_a_tool_is_always_allowed_from_the_command_line_until_the_rule_is_revoke
     assert command(here, "approvals", "revoke", rule["id"]).returncode == 0
     assert command(here, "run", "program.py", "--json").returncode == 7
     assert command(here, "approvals", "revoke", rule["id"]).returncode != 0
+
+
+def test_what_a_failed_run_wrote_is_undone_from_the_command_line(here: Path) -> None:
+    settings = here / "gristmill.toml"
+    undo = 'notes.write(path=arguments.path, content="note undone")'
+    settings.write_text(settings.read_text() + f"[policy.revert]\n'notes.write' = '{undo}'\n")
+    program = here / "program.py"
+    program.write_text(program.read_text().replace("for n in (1, 2, 3)", "for n in (1,)").replace('"done"', "1 / 0"))
+    failed = command(here, "run", "program.py", "--approve", "all", "--json")
+    outcome = json.loads(failed.stdout)
+    assert [(write["tool"], write["made"]) for write in outcome["writes"]] == [("notes.write", 1)], failed.stderr
+    waiting = command(here, "revert", outcome["id"][:8])
+    assert (waiting.returncode, notes(here)) == (7, ["1"]), waiting.stderr
+    assert "gristmill approvals approve" in waiting.stderr
+    done = command(here, "revert", outcome["id"], "--approve", "all")
+    assert (done.returncode, notes(here)) == (0, ["1", "undone"]), done.stderr
+    assert command(here, "revert", "no-such-execution").returncode != 0

@@ -117,19 +117,23 @@ def test_the_same_questions_are_compared_both_ways(home: Path, monkeypatch: pyte
     (home / "tasks.jsonl").write_text(
         "".join(json.dumps({"message": text, "expected": ["1042"]}) + "\n" for text in ("easy", "hard", "plain"))
     )
-    with ModelServer(choose_answer) as model:
-        (home / "gristmill.toml").write_text(
-            CONFIG
-            + f'[chat]\nmodel = "openai:scripted"\nbase_url = "{model.openai_url}"\n[servers.sums]\npython = "statistics"\ninclude = ["mean"]\n'
-        )
+    (home / "judges.py").write_text("async def judge(task, answer):\n    return 0.25 if '042' in answer.text else 0\n")
+    section = '[chat]\nmodel = "openai:scripted"\nbase_url = "{url}"\n[servers.sums]\npython = "statistics"\ninclude = ["mean"]\n'
+    # LangChain keeps connections by address, and each run has an event loop of its own: so each has a server of its own.
+    with ModelServer(choose_answer) as model, ModelServer(choose_answer) as other:
+        (home / "gristmill.toml").write_text(CONFIG + section.format(url=model.openai_url))
         found = json.loads(rollout("compare", "tasks.jsonl", "--json"))
-        shown = rollout("compare", "tasks.jsonl", "--worst", "1")
+        (home / "gristmill.toml").write_text(CONFIG + section.format(url=other.openai_url))
+        shown = rollout("compare", "tasks.jsonl", "--worst", "1", "--judge", "judges.py:judge")
     figures = {one["figure"]: one for one in found["differences"]}
     assert (figures["tokens"]["old"], figures["tokens"]["new"]) == (9_005, 725)
     assert figures["accuracy"]["old"] == 1
     assert {one["verdict"] for one in found["differences"]} == {"not known yet"}  # three questions prove nothing
     assert (found["tasks"][0]["message"], found["tasks"][0]["new"]["accuracy"]) == ("hard", 0)
     assert "hard" in shown
+    assert "0.25" in shown  # of the judge
+    assert "has no function 'none'" in str(run("compare", "tasks.jsonl", "--judge", "judges.py:none").exception)
+    assert "cannot be loaded" in str(run("compare", "tasks.jsonl", "--judge", "nowhere.py:judge").exception)
     assert "two arms" in str(run("compare", "tasks.jsonl", "--arms", "code").exception)
 
 

@@ -73,7 +73,6 @@ def test_every_tool_of_the_stdio_server_answers_with_the_error(config: Path, unw
         ("tokens", "list"),
         ("stats",),
         ("shell",),
-        ("demo",),
         ("serve", "--http", "--port", "0"),
     ],
     ids=" ".join,
@@ -86,6 +85,14 @@ def test_every_verb_prints_one_line_and_an_exit_code(arguments: tuple[str, ...],
     assert "`path` under [store]" in last
     assert "Traceback" not in "".join(before)
     assert done.returncode == 2
+
+
+@pytest.mark.requirement("T152")
+def test_the_demonstration_has_a_store_of_its_own_and_needs_no_state_folder(config: Path, unwritable: Path) -> None:
+    done = gristmill("demo", "--json", cwd=config.parent)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["outcome"]["status"] == "ok"
+    assert not unwritable.exists()
 
 
 @pytest.mark.requirement("T152")

@@ -356,6 +356,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/executions/{id}/revert": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Revert
+         * @description Undoes what your execution wrote, as `policy.revert` says: an execution of its own, whose calls wait for approval.
+         */
+        post: operations["revert_executions__id__revert_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/approvals": {
         parameters: {
             query?: never;
@@ -1630,6 +1650,12 @@ export interface components {
              * @description The conversation that the token accounts count this execution to; without one, its session, or the execution alone.
              */
             conversation?: string | null;
+            /**
+             * Title
+             * @description What you call this execution: lists show it instead of the tools that it called.
+             * @default
+             */
+            title: string;
         } | {
             code: string;
         } | {
@@ -1673,7 +1699,7 @@ export interface components {
             about?: string | null;
             /**
              * Title
-             * @description Which tools it called, and which it asks to call.
+             * @description Its `title`, with masks; without one, which tools it called, and which it asks to call.
              */
             title?: string | null;
             /**
@@ -2031,6 +2057,11 @@ export interface components {
              * @default []
              */
             content: components["schemas"]["ContentPart"][];
+            /**
+             * Writes
+             * @default []
+             */
+            writes: components["schemas"]["WritesMade"][];
         };
         /**
          * OutcomeAsked
@@ -2328,6 +2359,14 @@ export interface components {
              * @default []
              */
             diverged: string[];
+        };
+        /**
+         * RevertAsked
+         * @description How an execution is undone.
+         */
+        RevertAsked: {
+            /** @description Limits for the execution that undoes it. */
+            limits?: components["schemas"]["AskedLimits"] | null;
         };
         /**
          * RolloutView
@@ -2949,6 +2988,23 @@ export interface components {
             question: {
                 [key: string]: unknown;
             } | null;
+        };
+        /**
+         * WritesMade
+         * @description The calls of one tool, which may change something, that a run made before it failed.
+         */
+        WritesMade: {
+            /** Tool */
+            tool: string;
+            /** Made */
+            made: number;
+            /**
+             * Unknown
+             * @default 0
+             */
+            unknown: number;
+            /** Undo */
+            undo?: string | null;
         };
     };
     responses: never;
@@ -4296,6 +4352,68 @@ export interface operations {
             };
         };
     };
+    revert_executions__id__revert_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RevertAsked"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Outcome"];
+                };
+            };
+            /** @description A problem. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A problem. */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description A problem. */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemView"];
+                };
+            };
+            /** @description Default Response */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemView"];
+                };
+            };
+        };
+    };
     approvals_approvals_get: {
         parameters: {
             query?: {
@@ -5134,7 +5252,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["TurnAsked"];
             };
@@ -5255,7 +5373,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["TurnNothing"];
             };
@@ -5490,7 +5608,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["TurnNothing"];
             };

@@ -24,7 +24,7 @@ type Parameters<O> = O extends { parameters: infer G }
   ? Merge<(G extends { path: infer V } ? V : object) & (G extends { query?: infer Q } ? Fillable<NonNullable<Q>> : object)>
   : never;
 
-type Body<O> = O extends { requestBody: { content: { "application/json": infer B } } } ? B : never;
+type Body<O> = O extends { requestBody?: { content: { "application/json": infer B } } } ? B : never;
 
 const JSON_TYPE = { "Content-Type": "application/json" };
 

@@ -9,7 +9,9 @@ import type { ChatEvent } from "./shapes.ts";
 interface Bodies {
   "/chat": paths["/chat"]["post"]["requestBody"]["content"]["application/json"];
   "/chat/conversations/{id}/decide": paths["/chat/conversations/{id}/decide"]["post"]["requestBody"]["content"]["application/json"];
-  "/chat/conversations/{id}/resume": paths["/chat/conversations/{id}/resume"]["post"]["requestBody"]["content"]["application/json"];
+  "/chat/conversations/{id}/resume": NonNullable<
+    paths["/chat/conversations/{id}/resume"]["post"]["requestBody"]
+  >["content"]["application/json"];
 }
 
 type OnEvent = (event: ChatEvent) => void;

@@ -21,7 +21,7 @@ from gristmill.config.sections.chat_section import ChatConfig
 from gristmill.errors import ConfigError, Conflict, LimitExceeded, UnknownSession
 from gristmill.model import LOCAL, Identity, Json
 from gristmill.runs.run_arms import RunArms, TurnArm, TurnFigures
-from gristmill.runs.served_runs import ServedRuns
+from gristmill.runs.served_runs import ServedRuns, open_runs
 from gristmill.runtime.choose_identity import choose_identity
 from gristmill.runtime.execution.given_values import check_given_values
 from gristmill.runtime.runtime import Runtime
@@ -57,10 +57,11 @@ class Chat:
     def __init__(
         self, runtime: Runtime, model: str | BaseChatModel | None = None, *, mode: ChatMode | None = None,
         base_url: str | None = None, direct: Sequence[str] | None = None, runs: ServedRuns | None = None,
-        config: ChatConfig | None = None,
+        config: ChatConfig | None = None, arms: RunArms | None = None,
     ) -> None:  # fmt: skip
         """Opens the model. ``direct`` are the tools (``server.tool``) of the modes ``hybrid`` and ``direct``;
-        ``config`` replaces the section ``chat`` of the configuration, and ``runs`` are those of a service.
+        ``config`` replaces the section ``chat`` of the configuration, ``runs`` are those of a service, and ``arms`` those of a
+        rollout, as ``open_arms`` opens them.
 
         Raises:
             ConfigError: there is no model or no key for it, or the mode needs tools in ``direct``.
@@ -77,6 +78,9 @@ class Chat:
             self.model_name, self.model = chosen, open_model(chosen, state=state, base_url=address)
         else:
             self.model_name, self.model = describe_model(chosen), chosen
+        if arms is not None and runs is None:
+            runs = open_runs(runtime)
+            runs.arms = arms
         self._running = open_running_turns(runtime)
         backend = RuntimeBackend(runtime, runs, via="chat")
         self._kept = KeptTurns(
@@ -86,7 +90,7 @@ class Chat:
             backend=backend, model=self.model, model_name=self.model_name, running=self._running, config=config
         )
         self._own: set[RunningTurn] = set()
-        self._runs, self._armed = runs, dict[str | None, Chat]()
+        self._runs, self._armed, self._base_url = runs, dict[str | None, Chat](), base_url
         self._arms = RunArms() if runs is None else runs.arms
 
     @overload
@@ -124,11 +128,12 @@ class Chat:
             raise LimitExceeded(text, limit="message", value=MESSAGE_CHARACTERS)
         check_given_values("context", context)
         who = self._choose_user(user, identity)
-        arm = None if mode is not None else await self._arms.choose_turn(who, conversation)
+        arm = None if mode is not None else await self._find_arm(who, conversation)
         mode = mode if arm is None or arm.mode is None else self._check_mode(arm.mode)
         order = TurnOrder(
             identity=who, conversation=conversation, text=message, context=dict(context or {}),
             mode=None if mode is None else self._check_mode(mode), default_mode=self.mode, direct=self.direct,
+            prompt=None if arm is None else arm.prompt, arm={} if arm is None else arm.to_kept(),
         )  # fmt: skip
         return await self._run(order, self._open_arm(arm)._kept, stream=stream, arm=arm)
 
@@ -153,11 +158,13 @@ class Chat:
             Conflict: no plan of it waits.
             Refused: the plan has expired, or lacks a call of a given number.
         """
+        who = self._choose_user(user, identity)
+        arm = await self._find_arm(who, conversation)
         order = TurnOrder(
-            identity=self._choose_user(user, identity), conversation=conversation, approve=approve, approve_by=by,
-            default_mode=self.mode, direct=self.direct,
+            identity=who, conversation=conversation, approve=approve, approve_by=by, default_mode=self.mode, direct=self.direct,
+            prompt=None if arm is None else arm.prompt,
         )  # fmt: skip
-        return await self._run(order, self._kept, stream=stream)
+        return await self._go_on(order, arm, stream=stream)
 
     @overload
     async def resume(
@@ -175,8 +182,12 @@ class Chat:
         What was called is not called again, and the model is not asked again for what it said already.
         """
         who = self._choose_user(user, identity)
-        order = TurnOrder(identity=who, conversation=conversation, default_mode=self.mode, direct=self.direct)
-        return await self._run(order, self._kept, stream=stream)
+        arm = await self._find_arm(who, conversation)
+        order = TurnOrder(
+            identity=who, conversation=conversation, default_mode=self.mode, direct=self.direct,
+            prompt=None if arm is None else arm.prompt,
+        )  # fmt: skip
+        return await self._go_on(order, arm, stream=stream)
 
     @overload
     async def complete(
@@ -283,6 +294,25 @@ class Chat:
         for turn in tuple(self._own):
             await turn.wait_until_ended()
 
+    async def _find_arm(self, who: Identity, conversation: str | None) -> TurnArm | None:
+        """Returns the arm of a turn; one of a conversation that goes on is that of its first turn, also if that still waits.
+
+        Raises:
+            NotFound: this user has no such conversation.
+        """
+        if not self._arms.is_on:
+            return None
+        found = await self._arms.choose_turn(who, conversation)
+        if found is None and conversation is not None:
+            kept = (await self._kept.store.find(conversation, who)).pending or {}
+            found = self._arms.restore_turn(kept.get("arm") or {})
+        return found
+
+    async def _go_on(self, order: TurnOrder, arm: TurnArm | None, *, stream: bool) -> ChatAnswer | AsyncGenerator[ChatEvent]:
+        """Goes on with the last turn of a conversation, by the model of its arm; its outcome is that of the whole turn."""
+        turns = await self._kept.store.turns(order.conversation or "") if arm is not None else ()
+        return await self._run(order, self._open_arm(arm)._kept, stream=stream, arm=arm, earlier=turns[-1] if turns else None)
+
     def _open_arm(self, arm: TurnArm | None) -> "Chat":
         """Returns the chat with the model of an arm, which may be this one."""
         model = arm.model if arm is not None else None
@@ -290,12 +320,19 @@ class Chat:
             return self
         if model not in self._armed:
             self._armed[model] = Chat(
-                self.runtime, model, mode=self.mode, direct=self.direct, runs=self._runs, config=self.config
-            )
+                self.runtime, model, mode=self.mode, direct=self.direct, runs=self._runs, config=self.config,
+                base_url=self._base_url,
+            )  # fmt: skip
         return self._armed[model]
 
     async def _run(
-        self, order: Order, turns: Turns[Order], *, stream: bool, arm: TurnArm | None = None
+        self,
+        order: Order,
+        turns: Turns[Order],
+        *,
+        stream: bool,
+        arm: TurnArm | None = None,
+        earlier: ConversationTurn | None = None,
     ) -> ChatAnswer | AsyncGenerator[ChatEvent]:
         turn = RunningTurn(order.identity)
         self._running.admit(turn)
@@ -303,12 +340,12 @@ class Chat:
             ready = await turns.prepare(order, turn)
         except BaseException:
             self._running.leave(turn)
+            turn.end()
             raise
-        turn.task = asyncio.create_task(turns.work(ready, turn))
+        turn.task = asyncio.create_task(turn.work(turns.work(ready, turn)))
         self._own.add(turn)
         turn.task.add_done_callback(lambda _: self._own.discard(turn))
-        if arm is not None:
-            turn.task.add_done_callback(partial(self._note_turn, arm, turn))
+        turn.task.add_done_callback(partial(self._note_turn, arm, earlier, turn))
         if stream:
             return self._follow_own(turn)
         try:
@@ -329,19 +366,28 @@ class Chat:
             if not is_over:
                 self._leave_turn(turn)
 
-    def _note_turn(self, arm: TurnArm, turn: RunningTurn, task: asyncio.Task[ChatAnswer]) -> None:
-        """Notes what came of a turn with an arm; one that was stopped, or waits for a person, says nothing yet."""
+    def _note_turn(
+        self, arm: TurnArm | None, earlier: ConversationTurn | None, turn: RunningTurn, task: asyncio.Task[ChatAnswer]
+    ) -> None:
+        """Notes what came of a turn; one that was stopped, or waits for a person, says nothing yet."""
         if task.cancelled() or task.exception() is not None or task.result().status not in ("answered", "failed"):
             return
         answer = task.result()
+        self.runtime.metrics.count_turn(answer.conversation, used_code=bool(answer.programs))
+        part = earlier if earlier is not None and earlier.turn == answer.turn else None
+        if arm is None or (part is not None and part.status in ("answered", "failed")):
+            return  # what came of it was noted before
+        usage = answer.usage if part is None else part.usage + answer.usage
         self._arms.note_turn(
             arm, turn.identity,
             TurnFigures(
                 conversation=answer.conversation, turn=answer.turn, failed=answer.status == "failed",
                 status="ok" if answer.status == "answered" else answer.problem.code if answer.problem else "failed",
-                seconds=time.monotonic() - turn.began, first_seconds=turn.first_seconds, tokens_in=answer.usage.input_tokens,
-                tokens_out=answer.usage.output_tokens, tokens_cached=answer.usage.cached_tokens,
-                dollars=answer.usage.money or 0.0, programs=len(answer.programs), fallback=answer.fallback,
+                seconds=time.monotonic() - turn.began + (part.ms / 1000 if part is not None else 0.0),
+                first_seconds=None if part is not None else turn.first_seconds, tokens_in=usage.input_tokens,
+                tokens_out=usage.output_tokens, tokens_cached=usage.cached_tokens,
+                dollars=usage.money or 0.0, programs=len(answer.programs) + (len(part.executions) if part is not None else 0),
+                approvals=int(part is not None and part.status == "awaiting_approval"), fallback=answer.fallback,
             ),
         )  # fmt: skip
 

@@ -8,18 +8,21 @@ import uuid
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Literal
-from urllib.parse import quote
 
 import httpx2 as httpx
 
 from gristmill.config.foreign_variables import find_service_url
-from gristmill.errors import Error, NotFound, Refused, UpstreamUnavailable
+from gristmill.errors import Error, NotFound, UpstreamUnavailable
+from gristmill.http_client.async_chat import AsyncChat
 from gristmill.http_client.decode_answers import decode_error, decode_outcome
+from gristmill.http_client.quote_paths import build_file_route, quote_part
 from gristmill.model import Json, Outcome
 
 DEFAULT_URL = "http://127.0.0.1:8030"
 RETRY_STATUSES = frozenset({429, 502, 503, 504})
 MAX_WAIT_SECONDS = 30.0
+SILENT_SECONDS = 60.0
+"""How long at least a stream may be silent: the service gives a sign of life every few seconds."""
 _TRANSPORT_ERRORS = (httpx.TransportError,)
 
 
@@ -52,6 +55,8 @@ class AsyncClient:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._client = httpx.AsyncClient(base_url=url, headers=headers, timeout=timeout, transport=transport)
         self._retries = retries
+        self.chat = AsyncChat(self)
+        """The chat of the service."""
 
     async def __aenter__(self) -> "AsyncClient":
         return self
@@ -105,7 +110,7 @@ class AsyncClient:
 
     async def execution(self, execution: str) -> dict[str, Any]:
         """Returns the state of an execution, or how it ended."""
-        return await self.get(f"/executions/{_quote_part(execution)}")
+        return await self.get(f"/executions/{quote_part(execution)}")
 
     async def wait(self, execution: str) -> Outcome:
         """Waits for the end of an execution that was started and returns its outcome."""
@@ -124,7 +129,11 @@ class AsyncClient:
 
     async def cancel(self, execution: str) -> None:
         """Ends an execution that is under way."""
-        await self.request("DELETE", f"/executions/{_quote_part(execution)}")
+        await self.request("DELETE", f"/executions/{quote_part(execution)}")
+
+    async def revert(self, execution: str) -> Outcome:
+        """Undoes what an execution wrote, as `policy.revert` says; its calls wait for approval, then ``execute(resume=...)``."""
+        return decode_outcome(await self.request("POST", f"/executions/{quote_part(execution)}/revert", again=False, json={}))
 
     async def search(self, query: str, *, detail_level: str = "full", limit: int = 5) -> dict[str, Any]:
         """Returns the best tools for ``query``."""
@@ -132,11 +141,11 @@ class AsyncClient:
 
     async def upload(self, session: str, path: str, content: bytes) -> dict[str, Any]:
         """Puts a file into a session's workspace."""
-        return json.loads(await self.request("PUT", _build_file_route(session, path), content=content))
+        return json.loads(await self.request("PUT", build_file_route(session, path), content=content))
 
     async def download(self, session: str, path: str) -> bytes:
         """Returns a file of a session's workspace."""
-        return await self.request("GET", _build_file_route(session, path))
+        return await self.request("GET", build_file_route(session, path))
 
     async def approvals(self) -> list[dict[str, Any]]:
         """Returns the plans that wait for a person's decision."""
@@ -145,7 +154,7 @@ class AsyncClient:
     async def decide(self, approval: str, approve: Literal["all", "none"] | Sequence[int]) -> dict[str, Any]:
         """Decides about a plan: approves all of its calls, none, or those with the given numbers."""
         asked = {"approve": approve if isinstance(approve, str) else list(approve)}
-        return json.loads(await self.request("POST", f"/approvals/{_quote_part(approval)}", json=asked))
+        return json.loads(await self.request("POST", f"/approvals/{quote_part(approval)}", json=asked))
 
     async def send_feedback(
         self, id: str, *, thumb: Literal["up", "down"] | None = None, complaint: bool = False, accuracy: float | None = None,  # noqa: A002
@@ -183,6 +192,26 @@ class AsyncClient:
                 raise error
             await self._wait_before_retry(tries, error, after)
 
+    async def read_stream(self, method: str, path: str, **options: Any) -> AsyncGenerator[dict[str, Any]]:
+        """Sends a request to a route that answers with events, and yields them. It is sent once.
+
+        Raises:
+            Error: the error that the service reports, as the library would raise it.
+        """
+        usual = self._client.timeout
+        read = None if usual.read is None else max(usual.read, SILENT_SECONDS)
+        patient = httpx.Timeout(connect=usual.connect, read=read, write=usual.write, pool=usual.pool)
+        try:
+            async with self._client.stream(method, path, timeout=patient, **options) as answer:
+                if answer.status_code != 200:
+                    after = _parse_retry_after(answer.headers.get("retry-after", ""))
+                    raise decode_error(answer.status_code, await answer.aread(), after)
+                async for line in _read_lines(answer):
+                    if line.startswith(b"data: "):
+                        yield json.loads(line[6:])
+        except _TRANSPORT_ERRORS as error:
+            raise _make_unreachable_error(error) from None
+
     async def _post_execution(self, code: str | None, key: str | None, options: Mapping[str, Json]) -> bytes:
         asked = {name: value for name, value in {"code": code, **options}.items() if value is not None}
         return await self.request("POST", "/execute", json=asked, headers={"Idempotency-Key": key or uuid.uuid4().hex})
@@ -190,7 +219,7 @@ class AsyncClient:
     async def _read_events(self, execution: str, after: int) -> AsyncGenerator[tuple[int, dict[str, Any]]]:
         headers = {"Last-Event-ID": str(after)}
         number = after
-        async with self._client.stream("GET", f"/executions/{_quote_part(execution)}/events", headers=headers) as answer:
+        async with self._client.stream("GET", f"/executions/{quote_part(execution)}/events", headers=headers) as answer:
             if answer.status_code != 200:
                 seconds = _parse_retry_after(answer.headers.get("retry-after", ""))
                 error = decode_error(answer.status_code, await answer.aread(), seconds)
@@ -212,16 +241,6 @@ class AsyncClient:
 def _parse_retry_after(text: str) -> float:
     """Returns how long to wait; a proxy may send a date instead, which counts as 0, because waits grow by themselves."""
     return float(text) if text.isascii() and text.isdigit() else 0.0
-
-
-def _quote_part(text: str) -> str:
-    if text in ("", ".", ".."):
-        raise Refused(f"{text!r} is not a name", rule="client.path")  # in a URL it would lead to another route
-    return quote(text, safe="")
-
-
-def _build_file_route(session: str, path: str) -> str:
-    return f"/sessions/{_quote_part(session)}/files/{'/'.join(_quote_part(part) for part in path.split('/'))}"
 
 
 async def _read_lines(answer: httpx.Response) -> AsyncGenerator[bytes]:

@@ -182,6 +182,19 @@ class Journal:
         )
         return tuple(self._parse_entry(cast("tuple[Any, ...]", row)) for row in rows)
 
+    async def load_writes(self, root: str) -> tuple[JournalEntry, ...]:
+        """Returns the writes of the runs that share ``root``, the last one first."""
+        rows = await self._store.read(
+            "SELECT root, hash, occurrence, tool, reads, arguments, state, attempt, value FROM journal "
+            "WHERE root = ? AND reads = 0 ORDER BY changed DESC, occurrence DESC, hash", root
+        )  # fmt: skip
+        return tuple(self._parse_entry(cast("tuple[Any, ...]", row)) for row in rows)
+
+    async def has_writes(self, root: str) -> bool:
+        """Returns whether a run with this root has made or sent a write."""
+        sql = "SELECT 1 FROM journal WHERE root = ? AND reads = 0 AND state <> 'failed' LIMIT 1"
+        return bool(await self._store.read(sql, root))
+
     async def record_sent(self, entry: JournalEntry) -> None:
         """Records that a call is about to leave; when this returns, the record is in the store.
 

@@ -37,6 +37,11 @@ METRICS = (
         meaning="Memory of an execution in bytes.",
     ),
     Metric(
+        name="code_execution_cpu_seconds_total",
+        shape="counter",
+        meaning="CPU seconds of programs, as measured when they ended.",
+    ),
+    Metric(
         name="code_execution_token_savings",
         shape="gauge",
         meaning="Tokens saved against direct tool calls since the start, as in `/stats`; it falls when code cost more.",
@@ -56,6 +61,15 @@ METRICS = (
         labels=("kind",),
         meaning="Configured sizes: children that should be `warm`, executions at the same time (`concurrency`).",
     ),
+    Metric(
+        name="server_up",
+        shape="gauge",
+        labels=("server",),
+        meaning="0 for a server that cannot be reached, whether or not it is called; 1 for one that can, or was not needed yet.",
+    ),
+    Metric(name="approvals_pending", shape="gauge", meaning="Plans that wait for a person, in the whole store."),
+    Metric(name="approvals_oldest_seconds", shape="gauge", meaning="How long the oldest of them has waited; 0 if none waits."),
+    Metric(name="approvals_expiring", shape="gauge", meaning="Plans that wait and have less than a quarter of their time left."),
     Metric(name="approvals_total", shape="counter", labels=("decision",), meaning="Plans by the decision about them."),
     Metric(name="masked_values_total", shape="counter", labels=("kind",), meaning="Values replaced by a placeholder."),
     Metric(name="cache_requests_total", shape="counter", labels=("result",), meaning="Reads answered by the cache, or not."),
@@ -88,6 +102,10 @@ METRICS = (
         shape="counter",
         labels=("use",),
         meaning="Executions by what the program did: `filtering`, `workflow`, `polling`, `other`.",
+    ),
+    Metric(name="conversations_total", shape="counter", meaning="Conversations of the chat, or whose turns were reported."),
+    Metric(
+        name="conversations_with_code_total", shape="counter", meaning="Those of them in which a program of the model has run."
     ),
     Metric(name="code_length_characters", shape="histogram", buckets=_CHARACTERS, meaning="Length of programs."),
     Metric(
@@ -155,9 +173,18 @@ class GuardrailFigures(Struct, frozen=True, kw_only=True):
     is_breached: bool
 
 
+class PlanFigures(Struct, frozen=True, kw_only=True):
+    """How many plans wait, how long the oldest has, and how many have less than a quarter of their time left."""
+
+    pending: int
+    oldest_seconds: float
+    expiring: int
+
+
 class NoMetrics:
     """Counts nothing, at no cost."""
 
+    is_counting = False
     content_type = CONTENT_TYPE
     """The media type of what ``render`` returns."""
 
@@ -166,6 +193,15 @@ class NoMetrics:
 
     def count_execution(self, status: str, *, seconds: float, memory_mb: float) -> None:
         """Counts an execution that ended."""
+
+    def count_cpu(self, seconds: float) -> None:
+        """Counts the CPU time of a program."""
+
+    def count_turn(self, conversation: str, *, used_code: bool) -> None:
+        """Counts the conversation of a turn, once, and whether a program ran in it."""
+
+    def set_waiting_plans(self, waiting: PlanFigures | None) -> None:
+        """Notes the plans that wait for a person; None where that is not known now."""
 
     def count_saved_tokens(self, tokens: int) -> None:
         """Counts what an execution or a search saved in tokens, negative if it cost more."""

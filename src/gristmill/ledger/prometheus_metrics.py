@@ -3,17 +3,20 @@
 import builtins
 import re
 from collections import Counter as Counted
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from gristmill.ledger.metrics import METRICS, UNKNOWN_SERVER, GuardrailFigures, Metric, NoMetrics, TokenFigures
+from gristmill.ledger.metrics import METRICS, UNKNOWN_SERVER, GuardrailFigures, Metric, NoMetrics, PlanFigures, TokenFigures
 
 MOST_TENANTS, OTHER = 100, "other"
 """How many tenants have a label of their own; the others share one."""
 MOST_COMBINATIONS, SHOWN_COMBINATIONS, MOST_COMBINED = 1_000, 20, 8
 """Combinations of tools that are counted, those that are shown, and the tools that one names."""
+MOST_CONVERSATIONS = 10_000
+"""How many conversations are remembered, so that each counts once."""
 STANDINGS = ("idle", "running", "held", "rolled_back")
 _ERROR_TYPES = frozenset(
     name for name, kind in vars(builtins).items() if isinstance(kind, type) and issubclass(kind, BaseException)
@@ -24,8 +27,10 @@ _CREATED = re.compile(rb"(# (HELP|TYPE) )?\w+_created[ {]")
 class Metrics(NoMetrics):
     """Counts in a registry of its own. ``pool`` returns how many sandboxes are in each state, ``sizes`` how many there may be.
 
-    ``clock_trusted`` returns whether the clock is not in doubt.
+    ``clock_trusted`` returns whether the clock is not in doubt, ``reachable`` which servers can be reached.
     """
+
+    is_counting = True
 
     def __init__(
         self,
@@ -33,15 +38,18 @@ class Metrics(NoMetrics):
         sizes: Mapping[str, int] | None = None,
         servers: Iterable[str] = (),
         clock_trusted: Callable[[], bool] = lambda: True,
+        reachable: Callable[[], Mapping[str, bool]] = dict[str, bool],
     ) -> None:
         self.registry = CollectorRegistry()
-        self._pool, self._clock_trusted = pool, clock_trusted
+        self._pool, self._clock_trusted, self._reachable = pool, clock_trusted, reachable
         self._metrics: dict[str, Any] = {metric.name: _create_metric(metric, self.registry) for metric in METRICS}
         for kind, size in (sizes or {}).items():
             self._metrics["sandbox_pool_size"].labels(kind).set(size)
         self._servers: frozenset[str] = frozenset()
         self._tenants: set[str] = set()
         self._combinations: Counted[str] = Counted()
+        self._conversations: OrderedDict[str, bool] = OrderedDict()
+        self._waiting: PlanFigures | None = None
         self.add_servers(servers)
         self._create_zero_series()
 
@@ -70,6 +78,25 @@ class Metrics(NoMetrics):
         self._metrics["code_execution_duration_seconds"].observe(seconds)
         self._metrics["code_execution_memory_mb"].observe(memory_mb)
         self._metrics["code_execution_memory_bytes"].observe(memory_mb * 1_000_000)
+
+    def count_cpu(self, seconds: float) -> None:
+        """Counts the CPU time of a program."""
+        self._metrics["code_execution_cpu_seconds_total"].inc(max(0.0, seconds))
+
+    def count_turn(self, conversation: str, *, used_code: bool) -> None:
+        """Counts the conversation of a turn, once, and whether a program ran in it."""
+        known = self._conversations.pop(conversation, None)
+        if known is None:
+            self._metrics["conversations_total"].inc()
+        if used_code and not known:
+            self._metrics["conversations_with_code_total"].inc()
+        self._conversations[conversation] = used_code or bool(known)
+        if len(self._conversations) > MOST_CONVERSATIONS:
+            self._conversations.popitem(last=False)
+
+    def set_waiting_plans(self, waiting: PlanFigures | None) -> None:
+        """Notes the plans that wait for a person; None where that is not known now."""
+        self._waiting = waiting
 
     def count_saved_tokens(self, tokens: int) -> None:
         """Counts what an execution or a search saved in tokens, negative if it cost more."""
@@ -155,6 +182,13 @@ class Metrics(NoMetrics):
         for combination, count in self._combinations.most_common(SHOWN_COMBINATIONS):
             self._metrics["tool_combinations"].labels(combination).set(count)
         self._metrics["clock_trusted"].set(self._clock_trusted())
+        self._metrics["server_up"].clear()  # servers may be removed
+        for server, is_up in self._reachable().items():
+            self._metrics["server_up"].labels(server).set(is_up)
+        for name in ("pending", "oldest_seconds", "expiring"):
+            # What is not known now is not a number: an old one could hide a plan that expires.
+            figure = float("nan") if self._waiting is None else getattr(self._waiting, name)
+            self._metrics[f"approvals_{name}"].set(figure)
         # The library adds the creation time of each series. Its off switch is global, and the process may run other code too.
         lines = generate_latest(self.registry).splitlines(keepends=True)
         return b"".join(line for line in lines if not _CREATED.match(line))

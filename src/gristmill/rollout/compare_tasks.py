@@ -1,5 +1,7 @@
 """Answers the same questions in two arms, offline: tokens, time, accuracy, money, the cases that got worse first."""
 
+import asyncio
+import inspect
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -88,6 +90,8 @@ class TaskReport(Struct, frozen=True, kw_only=True):
 
 Answer = Callable[[str, TaskAsked], Awaitable[TaskAnswer]]
 """Answers a question in an arm."""
+Judge = Callable[[TaskAsked, TaskAnswer], float | Awaitable[float | None] | None]
+"""Says how right an answer is, from 0 to 1; None leaves that to the expected texts. It may be asynchronous."""
 
 
 def read_tasks(file: Path) -> tuple[TaskAsked, ...]:
@@ -124,10 +128,33 @@ def judge_answer(text: str, expected: Sequence[str]) -> float | None:
     return sum(_SEPARATORS.sub("", wanted).casefold() in said for wanted in expected) / len(expected)
 
 
+async def call_judge(judge: Judge, task: TaskAsked, made: TaskAnswer) -> float | None:
+    """Returns what a judge says of an answer; one that is not asynchronous works in a thread.
+
+    Raises:
+        ConfigError: it says something else than a number from 0 to 1 or None.
+    """
+    said: Any = judge(task, made) if inspect.iscoroutinefunction(judge) else await asyncio.to_thread(judge, task, made)
+    if inspect.isawaitable(said):
+        said = await said
+    if said is None:
+        return None
+    if not isinstance(said, int | float) or not 0 <= said <= 1:
+        raise ConfigError(f"the judge said {said!r:.100} of question {task.id}: return a number from 0 to 1, or None")
+    return float(said)
+
+
 async def compare_tasks(
-    tasks: Sequence[TaskAsked], arms: tuple[str, str], answer: Answer, tell: Callable[[int, str], Any] = lambda _n, _arm: None
-) -> TaskReport:
-    """Asks every question in both arms, one after the other; which arm is first alternates, so that neither has warmer caches."""
+    tasks: Sequence[TaskAsked], arms: tuple[str, str], answer: Answer, tell: Callable[[int, str], Any] = lambda _n, _arm: None,
+    *, judge: Judge | None = None,
+) -> TaskReport:  # fmt: skip
+    """Asks every question in both arms, one after the other; which arm is first alternates, so that neither has warmer caches.
+
+    ``judge`` says how right the answers are; where it does not, the expected texts do.
+
+    Raises:
+        ConfigError: the judge says something else than a number from 0 to 1 or None.
+    """
     compared: list[ComparedTask] = []
     for number, task in enumerate(tasks):
         found: dict[str, TaskAnswer] = {}
@@ -135,10 +162,8 @@ async def compare_tasks(
             tell(number, arm)
             began = time.perf_counter()
             made = await answer(arm, task)
-            right = judge_answer(made.text, task.expected)
-            if right is not None and made.status != "answered":
-                right = 0.0
-            found[arm] = msgspec.structs.replace(made, seconds=time.perf_counter() - began, accuracy=right)
+            made = msgspec.structs.replace(made, seconds=time.perf_counter() - began)
+            found[arm] = msgspec.structs.replace(made, accuracy=await _find_accuracy(task, made, judge))
         compared.append(ComparedTask(id=task.id, message=task.message, old=found[arms[0]], new=found[arms[1]]))
     alpha = (1 - CONFIDENCE) / len(FIGURES)
     differences = [one for figure in FIGURES if (one := _compare_figure(figure, compared, alpha)) is not None]
@@ -146,6 +171,14 @@ async def compare_tasks(
         old=arms[0], new=arms[1], confidence=CONFIDENCE, differences=tuple(differences),
         tasks=tuple(sorted(compared, key=_rank_change, reverse=True)),
     )  # fmt: skip
+
+
+async def _find_accuracy(task: TaskAsked, made: TaskAnswer, judge: Judge | None) -> float | None:
+    """Returns how right an answer is; without an answer nothing is right, where anything is judged at all."""
+    if made.status != "answered":
+        return None if judge is None and not task.expected else 0.0
+    right = None if judge is None else await call_judge(judge, task, made)
+    return judge_answer(made.text, task.expected) if right is None else right
 
 
 def _rank_change(task: ComparedTask) -> tuple[float, bool, float]:

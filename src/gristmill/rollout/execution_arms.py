@@ -3,6 +3,9 @@
 import time
 import uuid
 from collections import OrderedDict
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -10,6 +13,7 @@ from msgspec.structs import replace
 from gristmill.model import Identity
 from gristmill.rollout.arm_outcomes import ArmOutcome
 from gristmill.rollout.assign_arm import ArmChoice, Asker
+from gristmill.rollout.open_rollouts import serve_rollouts
 from gristmill.rollout.rollouts import Rollouts
 from gristmill.runs.active_run import ActiveRun
 from gristmill.runs.run_arms import RunArms, TurnArm, TurnFigures
@@ -18,8 +22,8 @@ from gristmill.runtime.values.token_values import SpentCall, SpentExecution
 
 MOST_REMEMBERED = 10_000
 """Executions whose arm or tokens are remembered until both are known."""
-CHAT = "langchain"
-"""The way of arrival of programs that a model of ours wrote."""
+PARTS = ("chat", "langchain")
+"""The ways of arrival of programs that are a part of a turn, which is an outcome of its own."""
 HARMLESS = ("ok", "awaiting_approval")
 
 
@@ -32,7 +36,12 @@ class CountedTokens(Struct, frozen=True, kw_only=True):
 
 
 class ExecutionArms(RunArms):
-    """The arms of the executions of one process."""
+    """The arms of the executions and the turns of one process."""
+
+    @property
+    def is_on(self) -> bool:  # type: ignore[override]
+        """Whether a rollout is configured."""
+        return bool(self._rollouts.config.name)
 
     def __init__(self, rollouts: Rollouts, runtime: Runtime) -> None:
         self._rollouts = rollouts
@@ -40,8 +49,7 @@ class ExecutionArms(RunArms):
         self._metrics = runtime.metrics
         self._choices: OrderedDict[str, ArmChoice] = OrderedDict()
         self._counted: OrderedDict[str, CountedTokens] = OrderedDict()
-        if rollouts.config.name:
-            runtime.listen_to_token_counts(self._take_count)
+        self._runtime, self._listens = runtime, False
 
     async def choose_arm(self, run: ActiveRun) -> str | None:
         """Returns the arm of the caller of a run; None where no rollout is configured."""
@@ -51,6 +59,9 @@ class ExecutionArms(RunArms):
         choice = await self._rollouts.choose_arm(Asker(identity=run.identity, session=run.session))
         if choice is None:
             return None
+        if not self._listens:  # a rollout may be configured later
+            self._listens = True
+            self._runtime.listen_to_token_counts(self._take_count)
         self._choices[run.id] = choice
         if len(self._choices) > MOST_REMEMBERED:
             self._choices.popitem(last=False)
@@ -59,8 +70,7 @@ class ExecutionArms(RunArms):
     def note_end(self, run: ActiveRun) -> None:
         """Stores what came of a run; one that was cancelled, or answered from an earlier one, says nothing about its arm."""
         choice = self._choices.pop(run.id, None)
-        # A program of a chat is a part of its turn, which is an outcome of its own.
-        is_part = run.via == CHAT
+        is_part = run.via in PARTS
         if choice is None or run.is_replayed or run.is_cancelled or choice.reason == "off" or is_part:
             self._counted.pop(run.id, None)
             return
@@ -78,19 +88,30 @@ class ExecutionArms(RunArms):
         self._rollouts.keep_watch()
         if conversation is not None:
             found = await self._rollouts.outcomes.find_conversation(name, identity, conversation)
-            if found is None or found[0] not in self._rollouts.config.arms:
-                return None  # it began without the rollout
-            return TurnArm(arm=found[0], unit=found[1], compared=found[2], model=self._rollouts.config.arms[found[0]].model)
+            if found is None:
+                return None  # it began without the rollout, or no turn of it has ended
+            return self.restore_turn({"rollout": name, "arm": found[0], "unit": found[1], "compared": found[2]})
         choice = await self._rollouts.choose_arm(Asker(identity=identity, session=uuid.uuid4().hex))
-        if choice is None or choice.reason == "off":
-            return None if choice is None else TurnArm(arm="", mode=choice.mode, model=choice.model)
+        if choice is None:
+            return None
         return TurnArm(
-            arm=choice.arm, mode=choice.mode, model=choice.model, unit=choice.unit, compared=choice.is_compared
+            rollout=name, arm=choice.arm, off=choice.reason == "off", mode=choice.mode, model=choice.model, prompt=choice.prompt,
+            unit=choice.unit, compared=choice.is_compared,
+        )  # fmt: skip
+
+    def restore_turn(self, kept: Mapping[str, Any]) -> TurnArm | None:
+        """Returns the arm that a conversation has kept, with the model and the prompt that it has now."""
+        config, name = self._rollouts.config, str(kept.get("arm", ""))
+        if not config.name or kept.get("rollout") != config.name or name not in config.arms:
+            return None
+        return TurnArm(
+            rollout=config.name, arm=name, off=bool(kept.get("off")), model=config.arms[name].model,
+            prompt=config.arms[name].prompt, unit=str(kept.get("unit", "")), compared=bool(kept.get("compared")),
         )  # fmt: skip
 
     def note_turn(self, arm: TurnArm, identity: Identity, made: TurnFigures) -> None:
         """Stores what came of a turn; before the start and after a rollback nothing is compared."""
-        if not arm.arm:
+        if arm.off or arm.rollout != self._rollouts.config.name:
             return
         self._rollouts.record_outcome(
             ArmOutcome(
@@ -98,7 +119,7 @@ class ExecutionArms(RunArms):
                 conversation=made.conversation, identity=identity, at=time.time(), compared=arm.compared, status=made.status,
                 failed=made.failed, seconds=made.seconds, first_seconds=made.first_seconds, tokens_in=made.tokens_in,
                 tokens_out=made.tokens_out, tokens_cached=made.tokens_cached, measured=True, dollars=made.dollars,
-                used_code=made.programs > 0, fallbacks=int(made.fallback),
+                used_code=made.programs > 0, approvals=made.approvals, fallbacks=int(made.fallback),
             )
         )  # fmt: skip
         self._metrics.count_arm_outcome(arm.arm, failed=made.failed, seconds=made.seconds)
@@ -117,6 +138,19 @@ class ExecutionArms(RunArms):
         self._counted[execution.execution] = counted
         if len(self._counted) > MOST_REMEMBERED:
             self._counted.popitem(last=False)
+
+
+@asynccontextmanager
+async def open_arms(runtime: Runtime) -> AsyncGenerator[ExecutionArms]:
+    """Opens the arms of the configured rollout for chats of this program: ``Chat(runtime, arms=arms)``.
+
+    The guardrails are looked at every second while the block runs.
+
+    Raises:
+        ConfigError: a guardrail cannot be used, or `gristmill[openfeature]` is missing.
+    """
+    async with serve_rollouts(runtime) as rollouts:
+        yield ExecutionArms(rollouts, runtime)
 
 
 def _build_outcome(run: ActiveRun, choice: ArmChoice) -> ArmOutcome:

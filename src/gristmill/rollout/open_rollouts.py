@@ -1,11 +1,11 @@
 """Opens a rollout: alone, for the command line, or for a runtime that serves."""
 
-import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
 from gristmill.config.tree import Config
 from gristmill.errors import ConfigError
+from gristmill.events import ConfigChanged
 from gristmill.model import Json
 from gristmill.rollout.check_guardrails import GuardrailFinding, list_guardrails
 from gristmill.rollout.rollout_state import RolloutState, Step
@@ -39,13 +39,14 @@ async def serve_rollouts(runtime: Runtime) -> AsyncGenerator[Rollouts]:
         ConfigError: a guardrail cannot be used, or `gristmill[openfeature]` is missing.
     """
     made = build_rollouts(runtime)
+    follow_config(made, runtime)
+    made.is_served = True
     made.keep_watch(MetricsWatch(runtime.metrics))
     try:
         yield made
     finally:
-        if made.watching is not None:
-            made.watching.cancel()
-            await asyncio.gather(made.watching, return_exceptions=True)
+        made.is_served = False
+        await made.stop_watch()
 
 
 class MetricsWatch:
@@ -71,6 +72,23 @@ def build_rollouts(runtime: Runtime) -> Rollouts:
     """
     config = runtime.config
     return Rollouts(config.rollout, runtime.store, tell=_record_with(runtime.audit.record), flags=_open_flags(config))
+
+
+def follow_config(made: Rollouts, runtime: Runtime) -> None:
+    """Has a rollout follow the configuration of its runtime; one that it could not use is refused as a whole."""
+
+    def check(wanted: Config) -> None:
+        list_guardrails(wanted.rollout)
+        _open_flags(wanted)
+
+    def follow(change: ConfigChanged) -> None:
+        if change.rollout:
+            made.take_config(runtime.config.rollout, _open_flags(runtime.config))
+            if made.is_served:
+                made.keep_watch()
+
+    runtime.config_checks.append(check)
+    runtime.config_listeners.append(follow)
 
 
 def _record_with(record: Record) -> Callable[[RolloutState, RolloutState, Step, Json], None]:

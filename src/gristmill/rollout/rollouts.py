@@ -79,6 +79,19 @@ class Rollouts:
         self.guardrails: tuple[Guardrail, ...] = list_guardrails(config)
         self._known: tuple[float, RolloutState] | None = None
         self.watching: asyncio.Task[None] | None = None
+        self._watch: RolloutWatch | None = None
+        self.is_served = False
+        """Whether somebody ends the watch, so that it may begin as soon as a rollout is configured."""
+
+    def take_config(self, config: RolloutConfig, flags: FlagSource | None) -> None:
+        """Takes another configuration into use: from the next conversation and the next look on.
+
+        Raises:
+            ConfigError: a guardrail cannot be used; nothing has changed.
+        """
+        guardrails = list_guardrails(config)
+        self.config, self.guardrails, self._flags, self._known = config, guardrails, flags, None
+        self.stages = list_stages(config) if config.name else ()
 
     async def read_state(self) -> RolloutState:
         """Returns where the rollout stands now.
@@ -171,14 +184,25 @@ class Rollouts:
             return await self.read_state()  # another process was first
 
     def keep_watch(self, watch: RolloutWatch | None = None) -> None:
-        """Starts to look every second, if nothing in this process does already; it ends with the event loop."""
+        """Starts to look every second, if nothing in this process does already, until ``stop_watch``.
+
+        ``watch`` is told what is seen, also if looking begins later, with another configuration.
+        """
+        self._watch = watch or self._watch
         if self.config.name and (self.watching is None or self.watching.done()):
-            self.watching = asyncio.create_task(self.watch_forever(watch))
+            self.watching = asyncio.create_task(self.watch_forever(self._watch))
+
+    async def stop_watch(self) -> None:
+        """Ends the looking, before the store is closed."""
+        if self.watching is not None:
+            self.watching.cancel()
+            await asyncio.gather(self.watching, return_exceptions=True)
+            self.watching = None
 
     async def watch_forever(self, watch: RolloutWatch | None = None) -> None:
-        """Looks every second, without end; less often where a look takes long."""
+        """Looks every second, as long as a rollout is configured; less often where a look takes long."""
         forgot = -FORGET_SECONDS
-        while True:
+        while self.config.name:
             began = self._ticks()
             try:
                 await self.look(watch)

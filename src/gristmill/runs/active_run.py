@@ -63,6 +63,8 @@ class ActiveRun:
     """Whether the client got it as a task: then its request is answered, and no more messages may be sent for that request."""
     conversation: str | None = None
     """The conversation that it belongs to, as far as the door knows it."""
+    title: str | None = None
+    """What its caller calls it."""
     arm: str | None = None
     """The arm of a rollout that its caller has; known when its turn has come."""
     outcome: Outcome | None = None

@@ -49,6 +49,9 @@ class RunRequest(Struct, frozen=True, kw_only=True):
     fingerprint: str | None = None
     via: str | None = None
     conversation: str | None = None
+    title: str | None = None
+    parent: str | None = None
+    """The execution from which it was asked for."""
     hold: AbstractContextManager[object] = field(default_factory=nullcontext)
     """Counts the memory that the request takes while the run lasts."""
 
@@ -72,6 +75,7 @@ async def begin_execution(runs: ServedRuns, request: RunRequest) -> tuple[Active
     run = ActiveRun(
         identity=request.identity, session=request.session, background=request.background, may_outlive=request.background,
         fingerprint=request.fingerprint, code=request.code, via=request.via, conversation=request.conversation,
+        title=request.title,
     )  # fmt: skip
     if request.key is not None:
         run.id = make_execution_id(request.key, request.identity)
@@ -94,7 +98,7 @@ async def _execute_request(runs: ServedRuns, run: ActiveRun, request: RunRequest
         request.code, session=request.session, limits=request.limits, context=request.context, resume=request.resume,
         budget=request.budget, strategy=request.strategy, identity=run.identity, emit=run.record_event, execution_id=run.id,
         promised=run.is_promised, conversation=request.conversation, language=request.language,
-        arm=run.arm,
+        arm=run.arm, parent=request.parent, title=request.title,
     )  # fmt: skip
 
 

@@ -30,6 +30,7 @@ from gristmill.runtime.calls.decide_call import find_no_rule
 from gristmill.runtime.calls.mask_and_flow_layers import MaskAndFlowLayers
 from gristmill.runtime.calls.recorded_names import build_name_tool
 from gristmill.runtime.calls.reuse_answers import AnswerCache
+from gristmill.runtime.calls.review_calls import CallReviews, Reviewer
 from gristmill.runtime.execution.answer.content_masks import ContentMasks
 from gristmill.runtime.execution.answer.present_report import Presenter, Save
 from gristmill.runtime.execution.execution_state import ExecutionState
@@ -57,7 +58,7 @@ from gristmill.sandbox.managed_packages import find_packages_folder
 from gristmill.sandbox.pool.kept_interpreters import KeptInterpreters
 from gristmill.store.serving_processes import ServingProcesses
 from gristmill.store.store_identity import read_store_id
-from gristmill.upstream.base import Ask, Upstreams
+from gristmill.upstream.base import Ask, Upstreams, list_reachable
 from gristmill.upstream.execution_callers import ExecutionCallers
 from gristmill.upstream.python_functions import Function
 
@@ -73,6 +74,7 @@ async def open_rooms(
     emit: Emit = ignore_event,
     ask: Ask | None = None,
     serving: bool = False,
+    review: Reviewer | None = None,
 ) -> AsyncGenerator[Rooms]:
     """Opens every room, and closes them in the opposite order; ``sandboxes`` opens other sandboxes in place of ours.
 
@@ -93,6 +95,8 @@ async def open_rooms(
         sandboxes(config) as (pool, kept),
     ):
         rooms = _build_rooms(config, set(group_by_server(tools)), upstreams, library, durable, pool, kept, serving=serving)
+        if rooms.broker.reviews is not None:
+            rooms.broker.reviews.reviewer = review
         notices.start_recording(rooms.recorder.record_security)
         try:
             async with (
@@ -141,7 +145,7 @@ def _build_rooms(
     if serving and config.records.metrics:
         from gristmill.ledger.prometheus_metrics import Metrics  # a single run counts nothing
 
-        metrics = Metrics(pool.states, sizes, servers, stores.clock_guard.may_expire)
+        metrics = Metrics(pool.states, sizes, servers, stores.clock_guard.may_expire, partial(list_reachable, upstreams))
     accounts = TokenAccounts(durable.spent, lambda: library.catalog, SURFACE_TOKENS, metrics.count_saved_tokens)
     accounts.listeners.append(build_count_listener(metrics, config.records.token_price))
     searches = SearchRecorder(audit=durable.audit, accounts=accounts, redactors=durable.redactors, clock=time.time)
@@ -154,7 +158,7 @@ def _build_rooms(
         note_run=intake.note_run, make_mask_layer=mask_and_flow.make_mask_layer, make_media_layer=mask_and_flow.make_media_layer,
         find_rule=partial(_find_standing_rule, durable.approvals.rules) if config.policy.standing_rules else find_no_rule,
         make_flow_layer=mask_and_flow.make_flow_layer, make_label_layer=mask_and_flow.make_label_layer,
-        tool_layers=build_tool_layers(config, library),
+        tool_layers=build_tool_layers(config, library), reviews=CallReviews(policy),
         clean_errors=CleanErrors(durable.credentials, list_own_folders(config.state_dir)),
     )  # fmt: skip
     typescript = TypeScriptSandboxes(config, pool.isolation)

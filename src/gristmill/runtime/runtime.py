@@ -22,7 +22,7 @@ from gristmill.model import LOCAL, Execution, Limits
 from gristmill.runtime.calls.learn_from_calls import OUTSIDE
 from gristmill.runtime.choose_identity import choose_identity
 from gristmill.runtime.execution.direct_call import DirectCall
-from gristmill.runtime.execution.given_options import check_limits, check_options, choose_budget, choose_language
+from gristmill.runtime.execution.given_options import check_limits, check_options, choose_budget, choose_language, choose_title
 from gristmill.runtime.execution.given_values import check_given_values
 from gristmill.runtime.open.readiness import ReadinessProbe, ReadinessProblem
 from gristmill.runtime.open.state_folders import check_state_folder
@@ -40,10 +40,12 @@ if TYPE_CHECKING:
     from gristmill.ledger.metrics import NoMetrics
     from gristmill.ledger.trace import NoTraces
     from gristmill.model import Budget, Identity, Isolation, Json, Language, Outcome, Strategy, Tool
+    from gristmill.runtime.calls.review_calls import Reviewer
     from gristmill.runtime.execution.accepted_executions import Check
     from gristmill.runtime.execution.answer.content_masks import ContentMasks
     from gristmill.runtime.execution.execute import Approve
     from gristmill.runtime.execution.plan_details import PlanDetails
+    from gristmill.runtime.execution.revert_writes import Revert
     from gristmill.runtime.open.session_stores import SessionStores
     from gristmill.runtime.recording.read_stats import Stats
     from gristmill.runtime.recording.token_accounts import CountListener
@@ -98,6 +100,8 @@ class Runtime:
         self._config = rooms.config
         self.config_listeners: list[Callable[[ConfigChanged], None]] = []
         """Functions that are told when another configuration was taken into use."""
+        self.config_checks: list[Callable[[Config], object]] = []
+        """Functions of layers above that raise a ``ConfigError`` for a configuration that they cannot use."""
         self._allowed_limits = rooms.config.sandbox.limits.to_limits()
         self._readiness = ReadinessProbe(rooms.pool, rooms.serving_processes, rooms.config.state_dir)
         self.loop = asyncio.get_running_loop()
@@ -112,12 +116,14 @@ class Runtime:
         emit: Emit = ignore_event,
         ask: Ask | None = None,
         serving: bool = False,
+        review: Reviewer | None = None,
     ) -> AsyncGenerator[Runtime]:
         """Opens a runtime by ``config`` (a value, a file, or ``gristmill.toml`` here); ``tools`` adds Python functions.
 
         ``emit`` receives events about servers, about changed or suspicious tools, and about the calls of every execution. ``ask``
         answers when a server asks a question during a call; without it servers are told that nothing can be asked. A runtime that
-        is ``serving`` others counts metrics, and answers only when the record of what it did is stored.
+        is ``serving`` others counts metrics, and answers only when the record of what it did is stored. ``review`` may approve
+        calls that `policy.review` names: it gets a call and its tool, and returns why it approves, or None if a person decides.
 
         Raises:
             ConfigError: the configuration cannot be used, or the state folder cannot be written.
@@ -133,7 +139,9 @@ class Runtime:
             async with start_sandboxes(settings, keeper) as sandboxes:
                 from gristmill.runtime.build import open_rooms  # while the template process starts
 
-                async with open_rooms(settings, tools or {}, sandboxes, emit=emit, ask=ask, serving=serving) as rooms:
+                async with open_rooms(
+                    settings, tools or {}, sandboxes, emit=emit, ask=ask, serving=serving, review=review
+                ) as rooms:
                     yield Runtime(rooms)
 
     @property
@@ -142,13 +150,15 @@ class Runtime:
         return self._config
 
     async def change_config(self, config: Config) -> ConfigChanged:
-        """Takes the servers and the policy of ``config`` into use; what runs goes on, and sees them from its next call on.
+        """Takes the servers, the policy and the rollout of ``config`` into use; what runs sees them from its next call on.
 
         Returns what was different, and which other sections wait for a restart. If it raises, nothing has changed.
 
         Raises:
-            ConfigError: the policy cannot be used, or the runtime was opened without servers and not for ``serving``.
+            ConfigError: the policy or the rollout cannot be used, or the runtime has no servers and is not ``serving``.
         """
+        for check in self.config_checks:
+            check(config)
         self._config, change = await self._rooms.change_config(self._config, config)
         for listener in self.config_listeners:
             listener(change)
@@ -190,6 +200,7 @@ class Runtime:
         language: Language | None = None,
         parent: str | None = None,
         arm: str | None = None,
+        title: str | None = None,
     ) -> Outcome:
         """Executes ``code`` and returns an outcome, whether the code succeeds or fails.
 
@@ -201,7 +212,8 @@ class Runtime:
         runtime must have been opened with one, too. The outcome of a ``promised`` execution is stored: see ``accept_execution``
         and ``outcome``. ``conversation`` names the loop of a model that the token accounts add up; without it a session is one.
         ``language`` is recognised from the code if it is not given. In the audit the execution stands under ``parent``, an
-        execution of the same tenant whose program asked for this one. ``arm`` is the arm of a rollout that the caller has.
+        execution of the same tenant whose program asked for this one. ``arm`` is the arm of a rollout that the caller has. Lists
+        show the ``title``, of which the first 200 characters are kept.
 
         Raises:
             SandboxError: the sandbox, not the code, failed.
@@ -213,7 +225,13 @@ class Runtime:
         """
         check_given_values("context", context)
         check_options(
-            code=code, session=session, resume=resume, strategy=strategy, execution_id=execution_id, conversation=conversation
+            code=code,
+            session=session,
+            resume=resume,
+            strategy=strategy,
+            execution_id=execution_id,
+            conversation=conversation,
+            title=title,
         )
         who = choose_identity(identity, caller=caller, tenant=tenant)
         execution = Execution(
@@ -231,9 +249,36 @@ class Runtime:
             language=choose_language(language),
             parent=parent,
             arm=arm,
+            title=choose_title(title),
         )
         with self._rooms.callers.attach_caller(execution.id, emit, ask):
             return await self._execute(execution, emit, approve)
+
+    async def prepare_revert(self, execution: str, *, identity: Identity | None = None) -> Revert:
+        """Returns how what ``execution`` wrote is undone: by an execution of its own, which resumes the ``id`` with the ``code``.
+
+        Raises:
+            NotFound: no record of it is kept.
+            Conflict: nothing that it wrote can be undone.
+        """
+        from gristmill.runtime.execution.revert_writes import prepare_revert  # loaded by `open` already
+
+        who = choose_identity(identity)
+        found = await self.find_execution_id(execution, identity=who)
+        return await prepare_revert(self._rooms.intake, found, identity=who)
+
+    async def revert(self, execution: str, *, identity: Identity | None = None, **options: Any) -> Outcome:
+        """Undoes what ``execution`` wrote, as `policy.revert` says; each call needs approval. Options are those of ``execute``.
+
+        In the audit it stands under ``execution``. Writes that were undone before are not undone again.
+
+        Raises:
+            NotFound: no record of it is kept.
+            Conflict: nothing that it wrote can be undone.
+        """
+        found = await self.prepare_revert(execution, identity=identity)
+        options = {"title": f"undo of {found.execution}", **options}
+        return await self.execute(found.code, resume=found.id, parent=found.execution, identity=identity, **options)
 
     async def call(
         self,

@@ -197,6 +197,15 @@ class Upstreams:
         return tuple(upstream.status for upstream in self._by_name.values())
 
 
+def list_reachable(upstreams: Upstreams) -> dict[str, bool]:
+    """Returns for each server whether it can be reached, as far as is known; one that tries again after a failure cannot."""
+    return {
+        each.name: each.state != "failed" and not (each.state == "connecting" and each.error is not None)
+        for each in upstreams.status
+        if each.state != "closed"
+    }
+
+
 def check_tool_listed(tool: str, server: str, tools: Iterable[Tool]) -> None:
     """Checks that ``tool`` is among the listed ``tools`` of ``server``.
 

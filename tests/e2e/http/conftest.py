@@ -36,6 +36,8 @@ TOKENS: dict[str, tuple[str, str, tuple[Scope, ...]]] = {
 SETTINGS = """
 [policy]
 ask = ["crm.send"]
+[policy.revert]
+"crm.send" = "crm.send(to=result.sent)"
 [sandbox]
 warm = 2
 concurrency = 4

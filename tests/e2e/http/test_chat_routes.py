@@ -1,5 +1,6 @@
 """The chat over HTTP: whole and streamed answers, conversations, plans, OpenAI's protocol, and who may do what."""
 
+import asyncio
 import json
 from collections.abc import Generator
 from pathlib import Path
@@ -10,6 +11,8 @@ import pytest
 from openai import OpenAI, RateLimitError
 from websockets.sync.client import connect
 
+from gristmill.errors import Conflict, NotFound, Refused, UpstreamUnavailable
+from gristmill.http_client import AsyncClient, Client
 from gristmill.testing import ModelAnswer, ModelCall, ModelFailure, ModelRequest, ModelServer
 from tests.e2e.http.conftest import SETTINGS, Service, start
 
@@ -74,6 +77,13 @@ def test_a_message_is_answered_whole_and_its_conversation_is_kept(talking: Servi
                 assert found.status_code == 404 or found.json() == {"done": False}, (method, path, found.text)
             assert other.get("/chat/conversations").json() == []
             assert reader.post("/chat", json={"message": "hello"}).status_code == 403
+        with talking.client("ann", headers={"Origin": "https://evil.example"}) as page:
+            assert page.post(f"/chat/conversations/{id_}/undo").status_code == 403
+        as_form = client.post(f"/chat/conversations/{id_}/undo", data={"a": "b"})
+        assert (as_form.status_code, as_form.json()["rule"]) == (415, "http.content_type")
+        assert client.post(f"/chat/conversations/{id_}/stop").json() == {"done": False}
+        assert client.post(f"/chat/conversations/{id_}/resume").status_code == 409
+        assert client.post(f"/chat/conversations/{id_}/undo").json() == {"done": True}  # an empty body says it all
         assert client.post(f"/chat/conversations/{id_}/undo", json={}).json() == {"done": True}
         assert client.delete(f"/chat/conversations/{id_}").status_code == 204
         assert client.get(f"/chat/conversations/{id_}").status_code == 404
@@ -154,7 +164,53 @@ def test_a_service_without_a_model_says_how_to_open_the_chat(service: Service) -
         assert client.get("/chat/conversations").json() == []
 
 
+def test_our_clients_speak_with_the_chat(talking: Service) -> None:
+    with Client(talking.url, token=talking.tokens["ann_both"], timeout=5) as client:
+        events = list(client.chat.stream("find it", context={"city": "Bern"}))
+        assert (events[0]["type"], events[-1]["type"], events[-1]["answer"]["text"]) == ("turn", "answer", "It is done.")
+        id_ = events[-1]["answer"]["conversation"]
+        assert client.chat.send("hello", conversation=id_)["turn"] == 2
+        waiting = client.chat.send("send it", conversation=id_)
+        assert waiting["status"] == "awaiting_approval"
+        assert client.chat.conversation(id_)["question"]["hash"] == waiting["approval"]["hash"]
+        assert client.chat.conversations(limit=1)[0]["standing"] == "awaiting_approval"
+        assert client.chat.decide(id_, "all")["text"] == "It is done."
+        assert not client.chat.stop(id_)
+        assert client.chat.undo(id_)
+        with pytest.raises(Conflict, match="send a message"):
+            client.chat.resume(id_)
+        with pytest.raises(NotFound):
+            list(client.chat.follow(id_))
+        client.chat.delete(id_)
+        with pytest.raises(NotFound):
+            client.chat.send("hello", conversation=id_)
+        with pytest.raises(Refused, match="is not a name"):
+            client.chat.delete("..")
+
+    async def talk() -> None:
+        async with AsyncClient(talking.url, token=talking.tokens["ann"]) as client:
+            waiting = await client.chat.send("send it")
+            with pytest.raises(Refused, match="approve"):
+                await client.chat.decide(waiting["conversation"], [1])
+            await client.chat.delete(waiting["conversation"])
+            GATE.clear()
+            events = client.chat.stream("wait for me")
+            id_ = (await anext(events))["conversation"]
+            followed = client.chat.follow(id_)
+            assert (await anext(followed))["type"] == "turn"
+            assert await client.chat.stop(id_)
+            assert [event async for event in events][-1]["answer"]["status"] == "stopped"
+            assert [event async for event in followed][-1]["type"] == "answer"
+            GATE.set()
+            assert (await client.chat.resume(id_))["text"] == "One two three four."
+
+    asyncio.run(talk())
+    with Client("http://127.0.0.1:9", retries=0) as client, pytest.raises(UpstreamUnavailable, match="does not answer"):
+        client.chat.send("hello")
+
+
 def test_a_client_that_leaves_stops_its_turn_and_the_request_to_the_model(talking: Service, model: ModelServer) -> None:
+    GATE.clear()
     with talking.client("ann") as client:
         with client.stream("POST", "/chat", json={"message": "wait for the client", "stream": True}) as stream:
             lines = (line for line in stream.iter_lines() if line.startswith("data: "))
@@ -165,5 +221,6 @@ def test_a_client_that_leaves_stops_its_turn_and_the_request_to_the_model(talkin
         while whole["standing"] == "running":
             whole = client.get(f"/chat/conversations/{id_}").json()
         GATE.set()
-        model.wait_for_abandoned(1)
+        while not any("for the client" in request.last_text for request in model.abandoned):
+            model.wait_for_abandoned(len(model.abandoned) + 1)
         assert (whole["standing"], [turn["status"] for turn in whole["turns_taken"]]) == ("idle", ["stopped"])

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import httpx2 as httpx
 import pytest
 
-from gristmill.errors import Busy, NotFound, Refused, Unauthorized, UnknownSession, UpstreamUnavailable
+from gristmill.errors import Busy, Conflict, Error, NotFound, Refused, Unauthorized, UnknownSession, UpstreamUnavailable
 from gristmill.http_client import AsyncClient, Client
 from tests.e2e.http.conftest import Service
 
@@ -167,3 +167,35 @@ def test_a_stream_that_cannot_be_had_now_is_asked_for_again() -> None:
     assert asyncio.run(wait(lambda _: next(answers))) == 42
     with pytest.raises(Busy):
         asyncio.run(wait(lambda _: httpx.Response(429, json={"code": "limit.busy", "message": "full"})))
+
+
+def test_what_an_execution_wrote_is_undone_by_an_execution_of_its_own(service: Service) -> None:
+    ann, boss = Client(service.url, token=service.tokens["ann"]), Client(service.url, token=service.tokens["boss"])
+    with ann, boss:
+        waiting = ann.execute("from servers import crm\ncrm.send(to='undone')\n1 / 0")
+        assert waiting.plan is not None
+        with pytest.raises(Conflict, match="nothing that execution"):
+            ann.revert(waiting.id)
+        boss.decide(waiting.plan.id, "all")
+        failed = ann.execute(resume=waiting.id)
+        assert [(write.tool, write.made, write.undo) for write in failed.writes] == [("crm.send", 1, "crm.send(to=result.sent)")]
+        undoing = ann.revert(failed.id)
+        assert undoing.plan is not None
+        assert [call.arguments for call in undoing.plan.calls] == [{"to": "undone"}]
+        with Client(service.url, token=service.tokens["ann_evil"]) as other, pytest.raises(NotFound):
+            other.revert(failed.id)
+        with pytest.raises(Refused):
+            boss.revert(failed.id)
+        boss.decide(undoing.plan.id, "all")
+        assert ann.execute(resume=undoing.id).result["times"] == 2
+
+
+def test_lists_show_the_title_of_an_execution_with_masks(service: Service) -> None:
+    with Client(service.url, token=service.tokens["ann"]) as ann, Client(service.url, token=service.tokens["reader"]) as reader:
+        plain = ann.execute("from servers.crm import find\nfind('z')")
+        titled = ann.execute("from servers.crm import find\nfind('z')", title="Letters\nto ann@example.org")
+        found = {one["id"]: one["title"] for one in reader.get("/executions")["executions"]}
+        assert found[plain.id] == "crm.find"
+        assert found[titled.id].startswith("Letters to <EMAIL_")
+        with pytest.raises(Error, match="title"):
+            ann.execute("1", title="x" * 201)

@@ -21,6 +21,7 @@ mode = "direct"
 [rollout.arms.code]
 mode = "code"
 model = "openai:other"
+prompt = "Speak as the new arm."
 [rollout.users]
 "bob@acme" = "direct"
 [[rollout.stages]]
@@ -33,7 +34,8 @@ def choose_answer(request: ModelRequest) -> ModelAnswer | ModelFailure:
     if "fail" in request.last_text:
         return ModelFailure(400, "no")
     if request.tool_results or "execute_code" not in request.tools:
-        return ModelAnswer(f"Done with {request.model}.", input_tokens=70, output_tokens=7)
+        told = " as the new arm" if "Speak as the new arm." in request.system else ""
+        return ModelAnswer(f"Done with {request.model}{told}.", input_tokens=70, output_tokens=7)
     return ModelAnswer("I look.", [ModelCall("execute_code", {"code": "6 * 7"})], input_tokens=30, output_tokens=3)
 
 
@@ -61,7 +63,7 @@ def test_turns_have_the_arm_of_their_user_until_it_is_rolled_back(talking: Servi
             if ann.get("/rollout/arm").json()["arm"] == "code":
                 break
         first = say(talking, "look")
-        assert (first["mode"], first["text"], len(first["programs"])) == ("code", "Done with other.", 1)
+        assert (first["mode"], first["text"], len(first["programs"])) == ("code", "Done with other as the new arm.", 1)
         failed = say(talking, "fail now")
         assert (failed["mode"], failed["status"]) == ("code", "failed")
         # What a caller asks for comes first, and is not compared.
@@ -77,4 +79,5 @@ def test_turns_have_the_arm_of_their_user_until_it_is_rolled_back(talking: Servi
                 break
         assert say(talking, "look")["mode"] == "direct"  # the next conversation
         again = say(talking, "look", conversation=first["conversation"])
-        assert (again["mode"], again["turn"]) == ("code", 2)  # one that has begun keeps its mode
+        # One that has begun keeps its mode, its model and its prompt.
+        assert (again["mode"], again["turn"], again["text"]) == ("code", 2, "Done with other as the new arm.")

@@ -317,7 +317,10 @@ def test_nothing_in_the_api_configures_commands_or_addresses(service: Service) -
             assert client.post(path, json={"command": "sh", "url": "http://169.254.169.254/"}).status_code in (404, 405)
     changing = {path for path, methods in openapi["paths"].items() if {"post", "put", "patch", "delete"} & set(methods)}
     assert changing == {
-        "/execute", "/sessions", "/sessions/{id}", "/sessions/{id}/files/{path}", "/skills/{name}", "/executions/{id}", "/approvals/{id}",
+        "/execute", "/executions/{id}", "/executions/{id}/revert", "/sessions", "/sessions/{id}", "/sessions/{id}/files/{path}",
+        "/skills/{name}", "/approvals/{id}", "/approval-rules/{id}", "/chat", "/chat/conversations/{id}",
+        *(f"/chat/conversations/{{id}}/{step}" for step in ("decide", "resume", "stop", "undo")), "/v1/chat/completions",
+        "/feedback", "/rollout/outcomes", "/rollout/steps",
     }  # fmt: skip
     assert "command" not in json.dumps(openapi["components"]["schemas"]["ExecuteRequest"])
 

@@ -5,7 +5,7 @@ import sys
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from gristmill.ledger.metrics import METRICS, NoMetrics
+from gristmill.ledger.metrics import METRICS, NoMetrics, PlanFigures
 from gristmill.ledger.prometheus_metrics import Metrics
 from tests.servers.prometheus import promtool
 
@@ -94,6 +94,32 @@ def test_a_pool_state_that_is_gone_is_not_shown_with_its_last_count() -> None:
     metrics.render()
     states.clear()
     assert ("sandbox_pool_children", "warm") not in samples(metrics)
+
+
+def test_a_conversation_counts_once_and_its_first_program_too() -> None:
+    metrics = Metrics()
+    for conversation, used_code in (("a", False), ("a", True), ("a", True), ("b", False)):
+        metrics.count_turn(conversation, used_code=used_code)
+    found = samples(metrics)
+    assert (found["conversations_total",], found["conversations_with_code_total",]) == (2, 1)
+
+
+def test_plans_that_wait_are_no_number_until_the_store_says_it() -> None:
+    metrics = Metrics()
+    assert samples(metrics)["approvals_pending",] != samples(metrics)["approvals_pending",], "not a number"
+    metrics.set_waiting_plans(PlanFigures(pending=2, oldest_seconds=40.0, expiring=1))
+    found = samples(metrics)
+    figures = ("approvals_pending", "approvals_oldest_seconds", "approvals_expiring")
+    assert [found[name,] for name in figures] == [2, 40, 1]
+
+
+def test_a_server_that_was_removed_is_not_shown_as_down() -> None:
+    states = {"crm": False, "mail": True}
+    metrics = Metrics(reachable=lambda: states)
+    found = samples(metrics)
+    assert (found["server_up", "crm"], found["server_up", "mail"]) == (0, 1)
+    del states["crm"]
+    assert ("server_up", "crm") not in samples(metrics)
 
 
 def test_the_linter_of_prometheus_objects_to_nothing_but_the_known_name() -> None:

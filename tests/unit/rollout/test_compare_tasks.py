@@ -2,11 +2,12 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gristmill.errors import ConfigError
-from gristmill.rollout.compare_tasks import TaskAnswer, TaskAsked, TaskReport, compare_tasks, judge_answer, read_tasks
+from gristmill.rollout.compare_tasks import Judge, TaskAnswer, TaskAsked, TaskReport, compare_tasks, judge_answer, read_tasks
 
 
 def compare(count: int, *, wrong: frozenset[int] = frozenset(), failing: frozenset[int] = frozenset()) -> TaskReport:
@@ -44,6 +45,32 @@ def test_what_got_worse_comes_first_and_a_failed_answer_is_not_right() -> None:
     assert report.tasks[0].new.accuracy == 0
     many = compare(60, wrong=frozenset(range(30)))
     assert {one.figure: one.verdict for one in many.differences}["accuracy"] == "worse"
+
+
+def ask_both(judge: Judge, *, status: str = "answered") -> list[float | None]:
+    async def answer(arm: str, task: TaskAsked) -> TaskAnswer:
+        return TaskAnswer(text=f"{arm} says 42 of {task.message}", status=status)
+
+    report = asyncio.run(compare_tasks([TaskAsked(message="a", expected=("7",))], ("direct", "code"), answer, judge=judge))
+    return [report.tasks[0].old.accuracy, report.tasks[0].new.accuracy]
+
+
+def test_a_judge_says_how_right_answers_are_and_leaves_the_rest_to_the_expected_texts() -> None:
+    def judge(task: TaskAsked, made: TaskAnswer) -> float | None:
+        assert task.message == "a"
+        return 0.75 if "code" in made.text else None
+
+    async def judge_later(task: TaskAsked, made: TaskAnswer) -> float | None:
+        return judge(task, made)
+
+    assert ask_both(judge) == ask_both(judge_later) == [0, 0.75]
+    assert ask_both(judge, status="failed") == [0, 0]
+
+
+@pytest.mark.parametrize("said", [1.5, -1, float("nan"), "good"])
+def test_a_judge_that_says_no_share_is_refused(said: Any) -> None:
+    with pytest.raises(ConfigError, match="from 0 to 1"):
+        ask_both(lambda _task, _made: said)
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,7 @@ def test_equal_arms_are_not_rolled_back() -> None:
 
 
 @pytest.mark.thorough
+@pytest.mark.timeout(900)
 def test_equal_arms_are_rolled_back_in_fewer_than_1_of_100_rollouts() -> None:
     acted = [simulate({"direct": 0.0099, "code": 0.0099}, seed=seed, conversations=3_000).standing for seed in range(400)]
     assert acted.count("running") > 0.99 * 400

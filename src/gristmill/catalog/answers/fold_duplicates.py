@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from gristmill.catalog.search.rankers.word_vectors import load_shipped_vectors
 from gristmill.catalog.search.search_hits import SearchHit
 from gristmill.catalog.types.loose_schema import read_parameter_schemas
 from gristmill.model import Tool
@@ -71,5 +70,7 @@ def _is_alike(one: Tool, two: Tool) -> bool:
     names, others = set(read_parameter_schemas(one)), set(read_parameter_schemas(two))
     if len(names & others) < SHARED_PARAMETERS * len(names | others):
         return False
+    from gristmill.catalog.search.rankers.word_vectors import load_shipped_vectors
+
     first, second = load_shipped_vectors().embed([one.description, two.description])
     return float(first @ second) >= ALIKE

@@ -2,7 +2,7 @@
 
 import dataclasses
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -21,6 +21,7 @@ from gristmill.chat.chat_events import (
     TurnNoted,
 )
 from gristmill.chat.code_backends import CodeRequest, RuntimeBackend
+from gristmill.chat.filled_arguments import fill_arguments
 from gristmill.chat.fold_history import KEPT_RESULT_CHARACTERS, OUTCOMES_FOLDER, fold_result
 from gristmill.chat.mode_prompts import BLOCKS_CUT, BLOCKS_OUTCOME, DIRECT_PROGRAM, EXECUTE, NO_CODE, SEARCH, SearchInput
 from gristmill.chat.plan_answers import describe_question
@@ -43,10 +44,15 @@ class WaitingPlan(Struct, frozen=True):
 
 
 class CallAnswerer:
-    """Answers calls with the backend; ``direct`` are the tools that the model may call by these names."""
+    """Answers calls with the backend; ``direct`` are the tools that the model may call by these names.
 
-    def __init__(self, backend: RuntimeBackend, direct: Mapping[str, Tool], *, fails_without_code: bool) -> None:
-        self._backend, self._direct, self._fails = backend, direct, fails_without_code
+    Their arguments in ``fill`` come from the context of the turn.
+    """
+
+    def __init__(
+        self, backend: RuntimeBackend, direct: Mapping[str, Tool], *, fill: Collection[str], fails_without_code: bool
+    ) -> None:  # fmt: skip
+        self._backend, self._direct, self._fill, self._fails = backend, direct, fill, fails_without_code
 
     async def answer(self, turn: ChatTurn, call: OpenCall) -> WaitingPlan | None:
         """Answers one call and adds the result to the turn; returns the plan if the call waits for approval.
@@ -93,7 +99,7 @@ class CallAnswerer:
 
     async def _execute(self, turn: ChatTurn, call: OpenCall) -> WaitingPlan | None:
         number, tool = turn.next_program, self._direct.get(call.name)
-        request = _build_request(turn, call, tool)
+        request = _build_request(turn, call, tool, self._fill)
         if tool is None and not (request.code or request.resume):
             raise Error('execute_code takes {"code": "a Python program"}')
         began = turn.clock()
@@ -186,13 +192,13 @@ class ProgramListener:
                 pass
 
 
-def _build_request(turn: ChatTurn, call: OpenCall, tool: Tool | None) -> CodeRequest:
+def _build_request(turn: ChatTurn, call: OpenCall, tool: Tool | None, fill: Collection[str]) -> CodeRequest:
     key = hashlib.sha256("\0".join(("chat", turn.conversation, turn.nonce, str(call.message), call.id)).encode()).hexdigest()
     request = CodeRequest(
         session=turn.session, context=turn.context, identity=turn.identity, key=key, conversation=f"chat {turn.conversation}"
     )
     if tool is not None:
-        asked: dict[str, Any] = {"tool": tool.key, "arguments": dict(call.arguments)}
+        asked: dict[str, Any] = {"tool": tool.key, "arguments": fill_arguments(tool, call.arguments, turn.context, fill)}
         return replace_fields(request, code=DIRECT_PROGRAM, context=asked, session=None)
     code, resume = call.arguments.get("code"), call.arguments.get("resume")
     resumed = resume if isinstance(resume, str) and resume else None

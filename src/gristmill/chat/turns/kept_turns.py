@@ -39,6 +39,10 @@ class TurnOrder(Struct, frozen=True, kw_only=True):
     text: str | None = None
     context: Mapping[str, Json] = field(default_factory=dict[str, Json])
     mode: ChatMode | None = None
+    prompt: str | None = None
+    """What replaces our own instructions."""
+    arm: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    """What the conversation keeps of its arm of a rollout."""
     approve: Approved | None = None
     approve_by: str | None = None
 
@@ -169,6 +173,7 @@ class KeptTurns:
         mode: ChatMode = order.mode or found.mode  # type: ignore[assignment]
         turn = ChatTurn(
             conversation=found.id, number=number, mode=mode, model=self._model_name, identity=order.identity, tell=running.tell,
+            prompt=order.prompt,
             log=ConversationLog(self.store, found.id, self._holder), next_message=messages[-1].number + 1 if messages else 1,
             nonce=uuid.uuid4().hex if is_new else str(pending.get("nonce", "")), session=f"chat-{found.id}",
             context=order.context if is_new else pending.get("context", {}),
@@ -207,7 +212,8 @@ class KeptTurns:
         if turn.mode == "auto":
             await self._choose_by_accounts(turn, order.text)
         kept: dict[str, Json] = {
-            "context": dict(turn.context), "direct": list(turn.direct), "why": turn.why, "nonce": turn.nonce
+            "context": dict(turn.context), "direct": list(turn.direct), "why": turn.why, "nonce": turn.nonce,
+            "arm": dict(order.arm),
         }  # fmt: skip
         await self.store.set_pending(turn.conversation, self._holder, kept)
         text = order.text
@@ -237,6 +243,7 @@ class KeptTurns:
 async def take_guarded_turn(turn: ChatTurn, model: BaseChatModel, backend: RuntimeBackend, config: ChatConfig) -> ChatAnswer:
     """Takes the steps of a turn; that it is stopped or fails is an answer, too."""
     try:
+        await asyncio.sleep(0)  # a turn that was stopped before it began ends here, before its model is asked
         return await take_turn(turn, model, backend, config)
     except asyncio.CancelledError:
         return turn.build_answer("stopped", "", problem=ChatProblem(code=STOPPED, message="the turn was stopped"))

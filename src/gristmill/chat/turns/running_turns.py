@@ -3,7 +3,9 @@
 import asyncio
 import time
 from collections import Counter, deque
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Coroutine
+from contextlib import suppress
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from gristmill.chat.chat_events import ChatAnswer, ChatEvent, CodeDelta, ProgramPrinted, TextDelta
@@ -24,6 +26,7 @@ class RunningTurn:
         self.identity = identity
         self.conversation = ""
         self.task: asyncio.Task[ChatAnswer] | None = None
+        self._has_begun = self._is_stopped = False
         self.began = time.monotonic()
         self.first_seconds: float | None = None
         """Seconds until the model wrote its first part."""
@@ -63,15 +66,31 @@ class RunningTurn:
             changed = self._changed
             await changed.wait()
 
+    async def work(self, steps: Coroutine[Any, Any, ChatAnswer]) -> ChatAnswer:
+        """Takes the steps of the turn. One that was stopped before begins too, so that its end is recorded."""
+        self._has_begun = True
+        if self._is_stopped:
+            self._cancel()
+        return await steps
+
     def stop(self) -> None:
-        """Cancels the work; the turn ends as ``stopped``."""
-        if self.task is not None:
-            self.task.cancel()
+        """Cancels the work, now or as soon as it begins; the turn ends as ``stopped``."""
+        self._is_stopped = True
+        if self._has_begun:
+            self._cancel()
 
     async def wait_until_ended(self) -> None:
         """Waits a short time for the end of a turn that was stopped."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(STOP_SECONDS):
+                while not self._is_over:
+                    await self._changed.wait()
+                if self.task is not None:
+                    await asyncio.wait([self.task])
+
+    def _cancel(self) -> None:
         if self.task is not None:
-            await asyncio.wait([self.task], timeout=STOP_SECONDS)
+            self.task.cancel()
 
     def _wake(self) -> None:
         changed, self._changed = self._changed, asyncio.Event()

@@ -57,6 +57,8 @@ class ChatTurn:
     session: str | None = None
     context: Mapping[str, Json] = field(default_factory=dict[str, Json])
     why: str = ""
+    prompt: str | None = None
+    """What replaces our own instructions."""
     instructions: str = ""
     """What the client tells the model first, after our own instructions."""
     direct: tuple[str, ...] = ()

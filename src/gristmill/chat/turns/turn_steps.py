@@ -14,6 +14,7 @@ from gristmill.chat.chat_events import ChatAnswer, ChatMode, ChatProblem, TurnNo
 from gristmill.chat.chat_models import price_usage
 from gristmill.chat.code_backends import RuntimeBackend
 from gristmill.chat.code_blocks import find_marked_program
+from gristmill.chat.filled_arguments import hide_filled
 from gristmill.chat.fold_history import (
     build_prompt,
     build_system_prompt,
@@ -43,8 +44,8 @@ async def take_turn(turn: ChatTurn, model: BaseChatModel, backend: RuntimeBacken
     """
     in_blocks = turn.mode == "blocks"
     direct = {make_provider_name(key.replace(".", "__", 1)): await backend.describe(key) for key in turn.direct}
-    asked = _bind_tools(model, turn.mode, direct)
-    answerer = CallAnswerer(backend, direct, fails_without_code=config.fallback == "fail")
+    asked = _bind_tools(model, turn.mode, direct, config.fill)
+    answerer = CallAnswerer(backend, direct, fill=config.fill, fails_without_code=config.fallback == "fail")
     turn.folded_turns = choose_folded_turns(turn.history, turn.folded_turns, config.history_tokens)
     steps = sum(message.kind == "model" for message in turn.messages)
     while True:
@@ -67,7 +68,8 @@ async def take_turn(turn: ChatTurn, model: BaseChatModel, backend: RuntimeBacken
 
 async def _ask(turn: ChatTurn, model: AnyModel, config: ChatConfig, *, in_blocks: bool) -> ModelReply:
     """Asks the model; if the prompt is too long, once more with all earlier turns as a summary."""
-    given = "\n\n".join(part for part in (config.instructions, turn.instructions) if part)
+    ours = config.instructions if turn.prompt is None else turn.prompt
+    given = "\n\n".join(part for part in (ours, turn.instructions) if part)
     system, program = build_system_prompt(turn.mode, given), turn.next_program
     for is_last in (False, True):
         messages = build_prompt(system, turn.history, turn.messages, turn.folded_turns)
@@ -110,7 +112,7 @@ def _stop_loop(turn: ChatTurn) -> ChatAnswer:
     return turn.build_answer("stopped", text, problem=ChatProblem(code=LOOP, message=text))
 
 
-def _bind_tools(model: BaseChatModel, mode: ChatMode, direct: Mapping[str, Tool]) -> AnyModel:
+def _bind_tools(model: BaseChatModel, mode: ChatMode, direct: Mapping[str, Tool], fill: Sequence[str]) -> AnyModel:
     """Returns the model with its tools, always in the same order, and for Anthropic with a mark up to which to cache."""
     offered: list[dict[str, Any]] = []
     if mode not in ("blocks", "direct"):
@@ -119,7 +121,8 @@ def _bind_tools(model: BaseChatModel, mode: ChatMode, direct: Mapping[str, Tool]
             _write_definition(EXECUTE, EXECUTE_TEXT, ExecuteInput.model_json_schema()),
         ]
     offered += [
-        _write_definition(name, describe_tool(tool, with_output=False), build_input_schema(tool)) for name, tool in direct.items()
+        _write_definition(name, describe_tool(tool, with_output=False), hide_filled(build_input_schema(tool), fill))
+        for name, tool in direct.items()
     ]
     options: dict[str, Any] = {"cache_control": {"type": "ephemeral"}} if type(model).__name__ == "ChatAnthropic" else {}
     if not offered or mode == "blocks":

@@ -31,6 +31,8 @@ class ChatConfig(Section):
     """What the model is offered: programs, programs and the tools in `direct`, only those, what costs less, or code blocks."""
     direct: tuple[str, ...] = ()
     """Tools (`server.tool`) that the modes `hybrid` and `direct` offer without a program."""
+    fill: tuple[str, ...] = ()
+    """Arguments that direct calls take from the message's context, such as `user_id`: the model neither sees nor gives them."""
     instructions: str = Field(default="", max_length=20_000)
     """What the model is told first, before how tools are used."""
     steps: int = Field(default=20, ge=1, le=200)

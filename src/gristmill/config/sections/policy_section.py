@@ -27,7 +27,14 @@ def _wrap_text_in_tuple(value: object) -> object:
     return (value,) if isinstance(value, str) else value
 
 
+def _check_tool_key(key: str) -> str:
+    if not re.fullmatch(r"[^\s.*?]+\.[^\s*?]+", key) or len(key) > 300:
+        raise ValueError("name one tool, as `server.tool`")
+    return key
+
+
 Pattern = Annotated[str, AfterValidator(_check_tool_pattern)]
+ToolKey = Annotated[str, AfterValidator(_check_tool_key)]
 
 
 class RuleConfig(Section):
@@ -89,6 +96,8 @@ class PolicyConfig(Section):
     """Patterns of calls that need a person's approval."""
     deny: tuple[Pattern, ...] = ()
     """Patterns of calls that are never sent; `deny` wins over all other rules."""
+    review: tuple[Pattern, ...] = ()
+    """Patterns of calls that need approval and that the `review` function of the embedding application may approve instead."""
     rules: tuple[RuleConfig, ...] = ()
     """Rules with conditions on arguments, sessions or callers, as `[[policy.rules]]`; their order does not matter."""
     default: Default = "annotations"
@@ -97,6 +106,10 @@ class PolicyConfig(Section):
     """For tools whose definition is not the accepted one: `ask`, `deny`, or `allow` to apply only the other rules."""
     notify: NotifyConfig = use_section_defaults()
     """Where people are told that a plan waits for them."""
+    revert: Annotated[dict[ToolKey, Annotated[str, Field(max_length=1_000)]], Field(max_length=1_000)] = Field(
+        default_factory=dict[str, str]
+    )
+    """How a call of a tool is undone, by tool: `"crm.create" = "crm.delete(id=result.id)"`. `gristmill revert` uses it."""
     dry_run: bool = False
     """Whether only calls of read-only tools are sent; all other calls are recorded and not sent."""
     approval_minutes: float = Field(default=60.0, gt=0, le=43_200)

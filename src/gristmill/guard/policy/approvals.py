@@ -61,6 +61,14 @@ class Grant(Struct, frozen=True, kw_only=True):
     approval: str
 
 
+class WaitingPlans(Struct, frozen=True, kw_only=True):
+    """How many plans of all tenants wait, how long the oldest has, and how many have less than a quarter of their time left."""
+
+    pending: int
+    oldest_seconds: float
+    expiring: int
+
+
 class Approvals:
     """The store of plans and decisions. ``clock`` is wall time: a decision must hold, and expire, on another machine, too.
 
@@ -145,6 +153,17 @@ class Approvals:
             values.append(tenant)
         sql = f"SELECT {_COLUMNS} FROM approvals WHERE {' AND '.join(where)} ORDER BY created DESC, id LIMIT ?"  # noqa: S608
         return tuple(self._build_approval(row) for row in await self._store.read(sql, *values, limit))
+
+    async def count_waiting(self) -> WaitingPlans:
+        """Counts the plans that wait, of all tenants."""
+        now = self._clock()
+        sql = (
+            "SELECT count(*), min(created), sum(CASE WHEN (expires - ?) * 4 < expires - created THEN 1 ELSE 0 END)"
+            " FROM approvals WHERE standing = 'pending' AND expires > ?"
+        )
+        ((pending, created, expiring),) = await self._store.read(sql, now, now)
+        oldest = 0.0 if created is None else max(0.0, now - float(created))
+        return WaitingPlans(pending=int(pending or 0), oldest_seconds=oldest, expiring=int(expiring or 0))
 
     async def get(self, approval: str, *, tenant: str | None = None) -> Approval:
         """Returns one approval by its id, or by the beginning of its id if no other plan that ``tenant`` has begins so.

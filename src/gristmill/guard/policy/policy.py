@@ -9,9 +9,13 @@ from gristmill.config.sections.policy_section import PolicyConfig
 from gristmill.config.sections.servers_section import RESERVED_NAMES
 from gristmill.errors import CallRefused
 from gristmill.guard.policy.approval_limits import ApprovalLimits
+from gristmill.guard.policy.globs import compile_glob
 from gristmill.guard.policy.policy_rules import STRICTNESS, PolicyRule, read_rules
+from gristmill.guard.policy.undo_calls import UndoCall, read_undos
 from gristmill.model import Decision, Effect, Tool, ToolCall
 
+CHANGED = "policy.changed_definitions"
+"""Begins the rule of a decision about a tool whose definition is not the accepted one."""
 MOST_REMEMBERED = 20_000
 """The most decisions, and tools with their rules, that are cached: programs choose the names and must not fill the memory."""
 
@@ -36,6 +40,7 @@ class Policy:
 
     def __init__(self, config: PolicyConfig, rules: tuple[PolicyRule, ...]) -> None:
         self._config, self._rules = config, rules
+        self._undos = read_undos(config.revert)
         self._rules_by_tool: dict[str, _ToolRules] = {}
         self._decisions: dict[tuple[str, bool, bool, bool], Decision] = {}
 
@@ -44,13 +49,13 @@ class Policy:
         """Builds the policy that ``config`` describes.
 
         Raises:
-            ConfigError: a condition cannot be parsed.
+            ConfigError: a condition or an undo cannot be parsed.
         """
         return cls(config, read_rules(config))
 
     def take_rules(self, other: "Policy") -> None:
         """Decides by the rules and settings of ``other`` from now on."""
-        self._config, self._rules = other._config, other._rules
+        self._config, self._rules, self._undos = other._config, other._rules, other._undos
         self._rules_by_tool, self._decisions = {}, {}
 
     @property
@@ -112,6 +117,14 @@ class Policy:
             found.append(ConsideredRule(rule=decision.rule, effect=decision.effect, outcome="decides"))
         return tuple(found)
 
+    def may_review(self, tool: str) -> bool:
+        """Returns whether a reviewer may approve calls of ``tool`` in place of a person."""
+        return any(compile_glob(pattern).match(tool) for pattern in self._config.review)
+
+    def find_undo(self, tool: str) -> UndoCall | None:
+        """Returns how a call of ``tool`` is undone, or None if the configuration does not say it."""
+        return self._undos.get(tool)
+
     def build_refusal(self, call: ToolCall, decision: Decision) -> CallRefused:
         """Builds the error for a call that is not sent; it says which setting would allow the call."""
         why = f"{call.tool} is not allowed by {decision.rule}"
@@ -124,7 +137,7 @@ class Policy:
         return tuple(rule.text for rule in self._rules if not any(rule.matches_tool(key) for key in keys))
 
     def _suggest_remedy(self, call: ToolCall, decision: Decision) -> str:
-        if decision.rule.startswith("policy.changed_definitions"):
+        if decision.rule.startswith(CHANGED):
             return "its definition changed since it was accepted: look at the change and accept it"
         allow = f'add allow = ["{call.tool}"] under [policy]'
         if decision.effect == "deny" and not decision.rule.startswith("policy.default"):
@@ -172,7 +185,7 @@ class Policy:
         changed = self._config.changed_definitions
         if STRICTNESS[changed] <= STRICTNESS[decision.effect]:
             return decision
-        return Decision(effect=changed, rule=f'policy.changed_definitions "{changed}"')
+        return Decision(effect=changed, rule=f'{CHANGED} "{changed}"')
 
 
 def _build_decision(rule: PolicyRule) -> Decision:

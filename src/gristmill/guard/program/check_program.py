@@ -239,7 +239,8 @@ class _Check:
             yield from self._check_use(("servers", *use.parts), use, sure)
         elif kind == "space" and use.parts and not use.parts[0].startswith("_"):
             yield from self._check_namespace(use, sure)
-        elif kind == "path" and not use.parts:
+        elif kind == "path" and not use.parts and self._lazy.fresh:
+            # In a session an earlier program may have bound the name; if none has, the call itself fails with the same words.
             yield from self._check_loose_name(use.base, use.node, sure and use.call is not None and self._waits_for_calls)
 
     def _check_namespace(self, use: NameUse, sure: bool) -> Iterator[ProgramProblem]:

@@ -20,6 +20,7 @@ from gristmill.runtime.calls.decide_call import DecideCall, FindRule
 from gristmill.runtime.calls.proper_names import UseProperNames
 from gristmill.runtime.calls.replay_calls import ReplayCalls
 from gristmill.runtime.calls.reuse_answers import AnswerCache, ReuseAnswers
+from gristmill.runtime.calls.review_calls import CallReviews
 from gristmill.runtime.calls.save_media import SaveMedia
 from gristmill.runtime.calls.send_as_decided import SendAsDecided
 from gristmill.runtime.calls.tool_layers import ToolLayers
@@ -52,6 +53,7 @@ class Broker(Struct, frozen=True, kw_only=True):
     make_label_layer: Callable[[ExecutionState], Layer | None]
     make_flow_layer: Callable[[ExecutionState], Layer | None]
     find_rule: FindRule
+    reviews: CallReviews | None = None
     tool_layers: ToolLayers = field(default_factory=ToolLayers)
     clean_errors: CleanErrors = field(default_factory=CleanErrors)
 
@@ -73,7 +75,7 @@ class Broker(Struct, frozen=True, kw_only=True):
             self.tool_layers.hold_back,
             DecideCall(
                 run, self.library.find, self.decide, self.policy.build_refusal, self.library.hash_definition,
-                self.library.is_listed, self.library.confirm_definition, self.find_rule,
+                self.library.is_listed, self.library.confirm_definition, self.find_rule, self.reviews,
             ),
             ReplayCalls(run, self.journal, self.note_run, self.trusted),
             ReuseAnswers(run, self.cache),

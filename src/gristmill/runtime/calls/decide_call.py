@@ -6,8 +6,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gristmill.errors import CallRefused, UnknownTool
-from gristmill.model import Decision, Handler, Tool, ToolCall, ToolResult
+from gristmill.model import Decision, Handler, Json, Tool, ToolCall, ToolResult
 from gristmill.runtime.calls.proper_names import Find
+from gristmill.runtime.calls.review_calls import CallReviews
 from gristmill.runtime.execution.execution_state import ExecutionState
 
 DecideByRules = Callable[[ToolCall, Tool | None], Decision]
@@ -17,6 +18,10 @@ ConfirmDefinition = Callable[[str, str], Awaitable[None]]
 
 FindRule = Callable[[ToolCall, str, str | None], Awaitable[str | None]]
 """Returns the rule, in words, by which a person allowed calls like this one of a tool with this definition, or None."""
+
+
+UNDOING = "policy.revert: a person decides what is undone"
+"""The rule, in words, by which each call of a run asks that undoes another one: a server chose the values in it."""
 
 
 async def find_no_rule(_call: ToolCall, _definition: str, _space: str | None) -> str | None:
@@ -41,6 +46,7 @@ class DecideCall(Struct, frozen=True):
     """Whether the definition comes from its server in this process: nothing is allowed because of a remembered one."""
     confirm: ConfirmDefinition = _confirm_nothing
     find_rule: FindRule = find_no_rule
+    reviews: CallReviews | None = None
 
     async def __call__(self, call: ToolCall, proceed: Handler) -> ToolResult:
         """Passes the call on, plans it, or refuses it.
@@ -63,7 +69,10 @@ class DecideCall(Struct, frozen=True):
             await self.confirm(call.tool, definition)
         if grant is not None and not grant.allowed:
             raise CallRefused(f"{call.tool}: the approver said no; do not try it again", rule=f"approval {grant.approval}")
-        if grant is None and decision.effect == "ask" and (rule := await self.find_rule(call, definition, run.space)) is not None:
+        if run.is_revert:
+            if decision.effect == "allow" and not decision.read_only:
+                decision = run.decisions[call.id] = replace(decision, effect="ask", rule=UNDOING)
+        elif grant is None and decision.effect == "ask" and (rule := await self._find_reason(call, tool, decision, revealed)):
             decision = run.decisions[call.id] = replace(decision, effect="allow", rule=f"{decision.rule}, {rule}")
         lost = before is not None and before.state == "sent" and not decision.read_only
         # Sending uses an approval up: whether to risk making a lost write twice is a new question.
@@ -74,6 +83,14 @@ class DecideCall(Struct, frozen=True):
         if grant is not None:
             run.decisions[call.id] = replace(decision, rule=f"{decision.rule}, approval {grant.approval}")
         return await proceed(call)
+
+    async def _find_reason(self, call: ToolCall, tool: Tool | None, decision: Decision, revealed: Json) -> str | None:
+        """Returns why a call needs no person now: a rule that a person made, or the word of the reviewer."""
+        rule = await self.find_rule(call, self.run.definitions[call.id], self.run.space)
+        if rule is not None or self.reviews is None or self.run.refers_to_planned(call):
+            return rule
+        told = await self.reviews.find_reason(call, tool, decision, revealed)
+        return None if told is None else str(self.run.mask_value(told))
 
     def _find_tool(self, key: str) -> Tool | None:
         try:

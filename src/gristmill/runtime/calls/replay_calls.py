@@ -31,6 +31,8 @@ class ReplayCalls(Struct, frozen=True):
         before = run.find_recorded(call)
         if before is not None and before.state == "done":
             run.answered.add(key)
+            if not run.is_read_only(call):
+                run.count_write(call.tool, made=1)
             run.remember_result(call, before.value)
             return ToolResult(value=before.value)
         reads = run.is_read_only(call)
@@ -49,6 +51,8 @@ class ReplayCalls(Struct, frozen=True):
             self.journal.record_sent_soon(entry)
         if entry.announced:
             await self.journal.record_sent(entry)
+        if not reads:
+            run.count_write(call.tool, unknown=1)
         return await self._make_call(call, entry, proceed)
 
     def _must_be_stored_first(self, call: ToolCall) -> bool:
@@ -66,10 +70,18 @@ class ReplayCalls(Struct, frozen=True):
         except (ToolFailed, Refused, NotFound, LimitExceeded):
             # The tool refused, or the call never left. After any other error it is unknown whether the call was made.
             self.journal.record_failed(entry)
+            self._count_answer(entry, made=0)
             raise
         if result.is_error:
             self.journal.record_failed(entry)
+            self._count_answer(entry, made=0)
         else:
             self.journal.record_done(entry, result.value)
+            self._count_answer(entry, made=1)
             self.run.remember_result(call, result.value)
         return result
+
+    def _count_answer(self, entry: JournalEntry, *, made: int) -> None:
+        """Counts a write that has its answer now."""
+        if not entry.reads:
+            self.run.count_write(entry.tool, made=made, unknown=-1)

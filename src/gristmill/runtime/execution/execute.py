@@ -23,6 +23,7 @@ from gristmill.runtime.execution.execution_state import ExecutionState
 from gristmill.runtime.execution.program.fit_literals import fit_context, fit_literals
 from gristmill.runtime.execution.program.repair_code import describe_repair, explain_code, repair_code, unwrap_code
 from gristmill.runtime.execution.program.typescript_programs import is_typescript, prepare_program, switch_to_typescript
+from gristmill.runtime.execution.revert_writes import list_writes
 from gristmill.runtime.recording.recorder import ExecutionRecorder
 from gristmill.runtime.rooms import Rooms
 from gristmill.sandbox.base import CallGate, NotBegun, SandboxJob
@@ -82,10 +83,13 @@ async def execute(
         advice = (*advice, *run.conversions, *explain_notes(report.notes))
         content, withheld = _present_content(rooms, run, report) if report.content else ((), ())
         shown = await rooms.presenter(run, report)
+        writes, undo = list_writes(run, shown.report, rooms.intake.policy)
         told = describe_repair(repaired, rooms.check_code.list_packages)
-        outcome = _build_outcome(run, shown, plan, (*told, *advice, *withheld, *rooms.hints(run, shown.report)))
-        changed = repaired or content
-        return await record.finish(run, replace_outcome(outcome, repaired=repaired, content=content) if changed else outcome)
+        outcome = _build_outcome(run, shown, plan, (*told, *advice, *withheld, *rooms.hints(run, shown.report), *undo))
+        changed = repaired or content or writes
+        return await record.finish(
+            run, replace_outcome(outcome, repaired=repaired, content=content, writes=writes) if changed else outcome
+        )
 
 
 def _present_content(rooms: Rooms, run: ExecutionState, report: Report) -> tuple[tuple[ContentPart, ...], tuple[str, ...]]:
@@ -190,6 +194,7 @@ async def _run_in_sandbox(rooms: Rooms, run: ExecutionState, handler: Handler, e
             spent_seconds=lent.spent_seconds,
         )
         report = await lent.sandbox.run(job, handler, emit)
+    rooms.recorder.metrics.count_cpu(report.usage.cpu_seconds)
     if run.space is not None and report.limit in DISK_LIMITS:
         await asyncio.to_thread(rooms.session_stores.trim_workspace, run.space, execution.limits)
     return report

@@ -14,6 +14,8 @@ from gristmill.model import Decision, Execution, Json, PlannedCall, ToolCall
 from gristmill.runtime.hints.result_samples import ResultSample
 from gristmill.sandbox.base import CallGate
 
+REVERT = "revert_"
+"""Begins the root of the runs that undo what another run wrote; the root of that one follows."""
 PLANNED = "$planned"
 """Marks a planned result among the arguments of a later call: ``{"$planned": [number, key, ...]}``."""
 
@@ -40,6 +42,13 @@ class RecordedCall(Struct, frozen=True, kw_only=True):
     state: State
     value: Json = None
     attempt: int = 0
+
+
+class CountedWrites(Struct):
+    """The writes of one tool in a run: those that were made, and those that were sent and have no answer."""
+
+    made: int = 0
+    unknown: int = 0
 
 
 class MadeCalls(Struct):
@@ -78,6 +87,8 @@ class ExecutionState(Struct, kw_only=True):
     """Whether enough is stored to resume this run after a crash."""
     made: dict[str, MadeCalls] = field(default_factory=dict[str, MadeCalls])
     """The calls of this pass that were answered or broken off, by tool, for hints."""
+    writes: dict[str, CountedWrites] = field(default_factory=dict[str, CountedWrites])
+    """What this pass wrote, by tool; writes of earlier passes that it repeats are among them."""
     gate: CallGate = field(default_factory=CallGate)
     """Closed when the program has ended: from then on none of its calls may leave."""
     conversions: dict[str, None] = field(default_factory=dict[str, None])
@@ -193,6 +204,16 @@ class ExecutionState(Struct, kw_only=True):
         """Returns whether the rules know that this call changes nothing."""
         decision = self.decisions.get(call.id)
         return decision is not None and decision.read_only
+
+    @property
+    def is_revert(self) -> bool:
+        """Returns whether this run undoes what another one wrote: a person decides about each of its calls."""
+        return self.root.startswith(REVERT)
+
+    def count_write(self, tool: str, *, made: int = 0, unknown: int = 0) -> None:
+        """Counts writes of a tool."""
+        counted = self.writes.setdefault(tool, CountedWrites())
+        counted.made, counted.unknown = counted.made + made, counted.unknown + unknown
 
     @property
     def waits_for_approval(self) -> bool:

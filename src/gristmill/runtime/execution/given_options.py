@@ -6,6 +6,8 @@ from gristmill.errors import ConfigError
 from gristmill.model import Budget, Language, Limits, Strategy
 
 MOST_TOKENS = 1_000_000
+LONGEST_TITLE = 200
+"""Characters that are kept of a title."""
 
 
 def choose_budget(given: Budget | int | None) -> Budget | None:
@@ -47,6 +49,11 @@ def choose_language(given: Any) -> Language | None:
     if found is None:
         raise ConfigError(f"there is no language {str(given)[:60]!r}; there are python and typescript")
     return found
+
+
+def choose_title(given: str | None) -> str | None:
+    """Returns the title of an execution on one line, or None if there is none."""
+    return " ".join((given or "")[: 4 * LONGEST_TITLE].split())[:LONGEST_TITLE] or None
 
 
 def check_options(**texts: Any) -> None:

@@ -6,13 +6,13 @@ from dataclasses import replace as replace_plan
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from gristmill.errors import Refused
+from gristmill.errors import Conflict, Refused
 from gristmill.guard.mask.redactor import Redactor
 from gristmill.guard.policy.approvals import Approvals
 from gristmill.guard.policy.policy import Policy
 from gristmill.ledger.journal import Journal, RunClaim, RunRecord, build_not_kept_error
 from gristmill.model import Execution, Json, Plan, Report
-from gristmill.runtime.execution.execution_state import CallKey, ExecutionState, RecordedCall
+from gristmill.runtime.execution.execution_state import REVERT, CallKey, ExecutionState, RecordedCall
 from gristmill.runtime.execution.session_redactors import SessionRedactors, name_session_scope
 from gristmill.session.session_register import SessionRegister
 from gristmill.store.base import Store
@@ -65,12 +65,15 @@ class Intake(Struct, frozen=True, kw_only=True):
         Raises:
             NotFound: no record of the resumed execution is kept, or it is another caller's; a stranger cannot tell which.
             Refused: the resumed execution belongs to another session.
-            Conflict: an early version recorded it without its context, and ``execution`` does not bring the code.
+            Conflict: an early version recorded it without its context, and ``execution`` does not bring the code; or what it
+                wrote was undone.
         """
         if execution.resume is None:
             return execution, execution.id
         await self.store.flush()
         before = await self.journal.find_run(execution.resume)
+        if await self.journal.has_writes(REVERT + before.root) and before.owner == execution.identity:
+            raise Conflict(f"execution {before.id} was undone: resuming it would rely on writes that are gone; send the code")
         merged = self._merge_resumed(execution, before)
         if before.lacks_context and not execution.code:
             raise await self.journal.build_no_context_error(before)
@@ -152,7 +155,8 @@ class Intake(Struct, frozen=True, kw_only=True):
         return (await self.sessions.open(execution.session, identity=execution.identity)).key
 
     async def _load_redactor(self, space: str | None, execution: Execution, root: str) -> Redactor:
-        scope = name_session_scope(space) if space is not None else f"run {root}"
+        # A run that undoes another one uses the masks of that one.
+        scope = name_session_scope(space) if space is not None else f"run {root.removeprefix(REVERT)}"
         return await self.redactors.get_redactor(scope, is_new=space is None and root == execution.id)
 
 

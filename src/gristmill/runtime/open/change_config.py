@@ -1,4 +1,5 @@
-"""Takes another configuration into use while the gateway is open: its servers and its policy. The rest waits for a restart."""
+"""Takes another configuration into use while the gateway is open: its servers, its policy and its rollout. The rest waits for a
+restart."""
 
 import asyncio
 import os
@@ -17,7 +18,7 @@ from gristmill.runtime.tools.tool_library import ToolLibrary
 from gristmill.upstream.base import Upstreams
 from gristmill.upstream.changing_servers import ChangingServers
 
-LIVE_SECTIONS = frozenset({"servers", "policy"})
+LIVE_SECTIONS = frozenset({"servers", "policy", "rollout"})
 """Sections whose changes take effect at once. The others size sandboxes, open stores or listen on ports at the start."""
 
 
@@ -54,6 +55,7 @@ async def change_config(parts: ChangingParts, before: Config, wanted: Config) ->
     parts.library.refresh()
     change = ConfigChanged(
         added=found.added, removed=found.removed, changed=found.changed, policy=has_other_policy,
+        rollout=wanted.rollout != before.rollout,
         waiting=tuple(name for name, value in wanted if name not in LIVE_SECTIONS and value != getattr(before, name)),
     )  # fmt: skip
-    return before.model_copy(update={"servers": wanted.servers, "policy": wanted.policy}), change
+    return before.model_copy(update={name: getattr(wanted, name) for name in LIVE_SECTIONS}), change

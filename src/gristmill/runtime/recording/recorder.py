@@ -262,7 +262,7 @@ class ExecutionRecorder(Struct):
             "execution",
             execution.id,
             # Not an execution that was only asked for: it may be another tenant's, and must not be named as the parent.
-            parent=execution.resume if self.run.root != execution.id else execution.parent,
+            parent=execution.resume if self.run.root != execution.id and execution.parent is None else execution.parent,
             time=self.began,
             # Without a redactor the code is not kept, only a hash that tells it from other programs.
             code=self.run.mask_value(execution.code) if has_masks else None,
@@ -272,8 +272,14 @@ class ExecutionRecorder(Struct):
             rule=rule,
             bytes=self.bytes,
             ms=ms,
-            details={**(details or {}), **({"arm": execution.arm} if execution.arm else {})},
+            details={**(details or {}), **self._describe_origin()},
         )
+
+    def _describe_origin(self) -> dict[str, Json]:
+        """Returns the arm and the title of the execution, as far as it has them. A title is kept only if it can be masked."""
+        execution = self.run.execution
+        title = self.run.mask_value(execution.title) if execution.title and self.run.redactor is not None else None
+        return {name: found for name, found in (("arm", execution.arm), ("title", title)) if found}
 
     def _append_record(self, kind: Kind, name: str, **fields: Any) -> None:
         """Records something that happened in this execution, now unless ``fields`` give another time."""

@@ -21,7 +21,7 @@ from gristmill.sandbox.jails.session_processes import SessionProcesses, send_sig
 from gristmill.sandbox.linux import process_tree as tree
 from gristmill.sandbox.linux.cgroups import ControlGroup
 from gristmill.sandbox.run import frames as bridge
-from gristmill.sandbox.run.jail_run import JailRun, RunTicker
+from gristmill.sandbox.run.jail_run import TICK_SECONDS, JailRun, RunTicker
 from gristmill.sandbox.run.run_calls import RunCalls
 from gristmill.sandbox.run.run_report import RunFindings, build_report
 from gristmill.sandbox.run.verdict import UNFIT_REASONS, ChildExit, RunEnding, describe_exit
@@ -294,6 +294,7 @@ class Jail:
             kept,
             *([job.names] if job.names else []),
         )
+        run.clock_before = tree.read_cpu_clock(handles.pid)
         handles.link.send(bridge.encode_frame("run", *order))
         self.resume()  # after the order is sent: the process then wakes up once, not twice
         return run
@@ -362,6 +363,7 @@ class Jail:
         if run is None or self._handles is None or run.stopping:
             return
         run.stopping = limit
+        self._note_cpu(run, self._handles)  # its process may be gone when the report is written
         # A program that fills the disk or the memory gets no time to go on with it.
         if not run.begun or limit in DISK_LIMITS or (self._idle is None and limit not in TIME_LIMITS):
             self._end_by_force()
@@ -443,11 +445,19 @@ class Jail:
             pids.append(self._processes.init_pid)  # the kernel adds the time of an orphan to the process that reaps it
         return tree.sum_cpu_seconds(pids) - run.cpu_before
 
+    def _note_cpu(self, run: JailRun, handles: JailHandles) -> None:
+        """Notes the CPU seconds of the run: of its processes, if it was long enough for a look at them, or of the first one."""
+        own = tree.read_cpu_clock(handles.pid) - run.clock_before
+        is_long = time.perf_counter() - run.started > TICK_SECONDS
+        run.cpu_seconds = max(run.cpu_seconds, own, self._count_cpu(run) if is_long else 0.0)
+
     # -- after a run ----------------------------------------------------------------------------------------------------
 
     async def _report(self, run: JailRun, ending: RunEnding, handles: JailHandles) -> Report:
         seconds = time.perf_counter() - run.started
         exit_, out_of_memory = None, False
+        if self._handles is not None:
+            self._note_cpu(run, handles)
         # Otherwise the jail was released meanwhile, and its exit is not reported.
         if ending.done is None and self._handles is not None:
             out_of_memory = handles.group is not None and handles.group.was_out_of_memory()
@@ -455,12 +465,14 @@ class Jail:
             # A process that the kernel cannot end at once is dead for its caller all the same; the pool waits for it.
             await asyncio.wait([self.exited], timeout=DEATH_SECONDS)
             exit_ = self.exited.result() if self.exited.done() else None
+            if exit_ is not None and self.state != "kept":
+                run.cpu_seconds = max(run.cpu_seconds, exit_.cpu_seconds)
         state, self.state = self.state, "kept"
         text, _ = handles.output.read()
         if text:
             run.emit(OutputWritten(execution=run.job.execution, text=text))
         found = RunFindings(
-            isolation=self._isolation, state=state, seconds=seconds, out_of_memory=out_of_memory,
+            isolation=self._isolation, state=state, seconds=seconds, cpu_seconds=run.cpu_seconds, out_of_memory=out_of_memory,
             peak_bytes=handles.measure_peak_bytes(exit_, self._base_bytes),
         )  # fmt: skip
         return build_report(run, ending, handles.output, found)

@@ -31,6 +31,10 @@ class JailRun(Struct, kw_only=True):
     nonce: str = field(default_factory=make_nonce)
     started: float = field(default_factory=time.perf_counter)
     cpu_before: float = 0.0
+    clock_before: float = 0.0
+    """The CPU time of the process when it got the program."""
+    cpu_seconds: float = 0.0
+    """What the program had used when it was last looked at."""
     counts_orphans: bool = False
     stopping: str | None = None
 

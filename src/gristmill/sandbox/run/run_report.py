@@ -21,6 +21,7 @@ class RunFindings(Struct, frozen=True, kw_only=True):
     isolation: Isolation
     state: State
     seconds: float
+    cpu_seconds: float
     peak_bytes: int
     out_of_memory: bool
 
@@ -40,6 +41,7 @@ def build_report(run: JailRun, ending: RunEnding, kept: KeptOutput, found: RunFi
         limit=verdict.limit,
         usage=Usage(
             seconds=found.seconds,
+            cpu_seconds=found.cpu_seconds,
             memory_mb=round(max(0, found.peak_bytes) / (1 << 20), 2),
             calls=run.calls.count,
             call_bytes=run.calls.bytes,

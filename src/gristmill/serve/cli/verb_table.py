@@ -116,6 +116,10 @@ VERBS = (
         "List the plans that wait for approval; show, approve or deny one.",
     ),
     Verb(
+        "revert", OPERATE, "operate.revert_verb", "revert",
+        "Undo what a failed execution wrote, as `policy.revert` says, after you have agreed to each call.",
+    ),
+    Verb(
         "audit", OPERATE, "operate.audit_verb", None,
         "Show, verify and export the record of every execution, call and refusal.",
     ),

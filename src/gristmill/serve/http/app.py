@@ -28,7 +28,7 @@ from gristmill.serve.http.routes.routes_chat import add_chat
 from gristmill.serve.http.routes.routes_completions import add_completions
 from gristmill.serve.http.routes.routes_events import add_events
 from gristmill.serve.http.routes.routes_execute import add_execute
-from gristmill.serve.http.routes.routes_executions import add_executions
+from gristmill.serve.http.routes.routes_executions import add_executions, add_revert
 from gristmill.serve.http.routes.routes_files import add_files
 from gristmill.serve.http.routes.routes_health import add_health, add_metrics
 from gristmill.serve.http.routes.routes_rollout import add_arms, add_rollout
@@ -71,8 +71,8 @@ def build_routes(door: HttpDoor) -> APIRouter:
     )
     routes = APIRouter(route_class=build_route_class(door), responses=PROBLEMS, dependencies=[Security(bearer)])
     for add in (
-        add_execute, add_tools, add_sessions, add_files, add_skills, add_executions, add_approvals, add_audit, add_metrics,
-        add_whoami, add_events, add_chat, add_completions, add_arms, add_rollout,
+        add_execute, add_tools, add_sessions, add_files, add_skills, add_executions, add_revert, add_approvals, add_audit,
+        add_metrics, add_whoami, add_events, add_chat, add_completions, add_arms, add_rollout,
     ):  # fmt: skip
         add(routes, door)
     routes.dependencies = []  # the following routes need no token, or check it themselves

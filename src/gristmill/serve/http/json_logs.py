@@ -131,7 +131,8 @@ def log_config_change(change: ConfigChanged) -> None:
     level = logging.WARNING if change.waiting else logging.INFO
     log_event(
         "configuration changed", level=level, added=change.added or None, removed=change.removed or None,
-        changed=change.changed or None, policy=change.policy or None, waiting_for_restart=change.waiting or None,
+        changed=change.changed or None, policy=change.policy or None, rollout=change.rollout or None,
+        waiting_for_restart=change.waiting or None,
     )  # fmt: skip
 
 

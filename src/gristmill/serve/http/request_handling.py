@@ -15,6 +15,7 @@ from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from pydantic import ValidationError
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import Message
@@ -73,7 +74,8 @@ def build_route_class(door: HttpDoor) -> type[APIRoute]:
             # A frequently used route parses its request itself in `quick`; its signature is only for OpenAPI.
             inner: Handle = getattr(self.endpoint, "quick", None) or super().get_route_handler()
             is_public, reads = self.openapi_extra == PUBLIC, self.openapi_extra != UPLOAD
-            steps = _RequestSteps(door, inner, is_public=is_public, reads=reads)
+            needs_body = self.body_field is None or self.body_field.field_info.is_required()
+            steps = _RequestSteps(door, inner, is_public=is_public, reads=reads, needs_body=needs_body)
 
             async def handle(request: Request) -> Response:
                 return await steps(request, self.path)
@@ -84,8 +86,8 @@ def build_route_class(door: HttpDoor) -> type[APIRoute]:
 
 
 class _RequestSteps:
-    def __init__(self, door: HttpDoor, inner: Handle, *, is_public: bool, reads: bool) -> None:
-        self._door, self._inner, self._is_public, self._reads = door, inner, is_public, reads
+    def __init__(self, door: HttpDoor, inner: Handle, *, is_public: bool, reads: bool, needs_body: bool) -> None:
+        self._door, self._inner, self._is_public, self._reads, self._needs_body = door, inner, is_public, reads, needs_body
 
     async def __call__(self, request: Request, path: str) -> Response:
         began = time.perf_counter()
@@ -108,12 +110,18 @@ class _RequestSteps:
             request.state.who = await door.admit(request)
         if not self._reads or request.method in ("GET", "HEAD", "OPTIONS"):
             return await self._inner(request)
-        door.wall.check_content_type(request.headers, request.method)
+        if self._needs_body or has_body(request.headers):
+            door.wall.check_content_type(request.headers, request.method)
         tenant = request.state.who.tenant if not self._is_public else LOCAL
         async with hold_body(request, door.config, door.budget, tenant) as body:
             if body:
                 request.state.body = await decode_body(body)
             return await self._inner(replay_body(request, body))
+
+
+def has_body(headers: Headers) -> bool:
+    """Returns whether a request announces a body. One without a body has nothing of which the kind could be wrong."""
+    return "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
 
 
 def build_error_response(error: Exception) -> Response:

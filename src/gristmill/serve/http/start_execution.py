@@ -35,6 +35,7 @@ async def begin_execution(
         identity=who.identity, code=asked.code, session=asked.session, limits=asked.asked_limits(), context=asked.context,
         resume=asked.resume, budget=asked.asked_budget(), strategy=asked.strategy, background=asked.background, key=key, via=via,
         conversation=asked.conversation,
+        title=asked.title or None,
         language=asked.language,
         fingerprint=None if key is None else hashlib.sha256(asked.model_dump_json().encode()).hexdigest(),
         hold=door.budget.hold_bytes(_estimate_size(asked), who.tenant) if is_held else nullcontext(),

@@ -16,5 +16,6 @@ HISTORY_INDEXES = Migration(
         "CREATE INDEX spent_calls_at ON spent_calls (tenant, at)",
         "CREATE INDEX spent_calls_session ON spent_calls (tenant, session, at)",
         "CREATE INDEX spent_searches_at ON spent_searches (tenant, at)",
+        "CREATE INDEX sessions_by_generation ON sessions (generation)",
     ),
 )

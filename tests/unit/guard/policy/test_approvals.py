@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from gristmill.errors import NotFound, Refused, StoreUnavailable
-from gristmill.guard.policy.approvals import PLAN_FORMAT, Approvals
+from gristmill.guard.policy.approvals import PLAN_FORMAT, Approvals, WaitingPlans
 from gristmill.model import Identity, Plan, PlannedCall
 from tests.unit.guard.conftest import Clock
 
@@ -67,6 +67,20 @@ async def test_nobody_can_decide_about_what_has_expired(approvals: Approvals, cl
     assert await approvals.list() == ()
     with pytest.raises(Refused):
         await approvals.decide(plan.id, "all", by="bob")
+
+
+async def test_those_that_wait_are_counted_with_the_age_of_the_oldest_and_those_about_to_expire(
+    approvals: Approvals, clock: Clock
+) -> None:
+    assert await approvals.count_waiting() == WaitingPlans(pending=0, oldest_seconds=0.0, expiring=0)
+    plan = await _ask(approvals)
+    clock.now += 44
+    await approvals.submit_plan(CALLS, root="e9", execution="e9", session="s", identity=Identity(caller="eve"), seconds=60)
+    assert await approvals.count_waiting() == WaitingPlans(pending=2, oldest_seconds=44.0, expiring=0)
+    clock.now += 2
+    assert await approvals.count_waiting() == WaitingPlans(pending=2, oldest_seconds=46.0, expiring=1)
+    await approvals.decide(plan.id, "none", by="bob")
+    assert await approvals.count_waiting() == WaitingPlans(pending=1, oldest_seconds=2.0, expiring=0)
 
 
 async def test_a_decision_expires_with_its_plan(approvals: Approvals, clock: Clock) -> None:

@@ -76,6 +76,11 @@ def test_a_wrong_name_is_certain_only_where_no_earlier_program_can_have_defined_
     assert [each.certain for each in check_program(code, KNOWN, MEANINGS, fresh=False)] == [False]
 
 
+def test_a_name_that_an_earlier_program_may_have_bound_is_not_called_ambiguous() -> None:
+    assert ["several servers" in str(each) for each in check_program("search('x')", KNOWN, MEANINGS)] == [True]
+    assert check_program("search('x')", KNOWN, MEANINGS, fresh=False) == ()
+
+
 @pytest.mark.parametrize(
     ("code", "undefined"),
     [

@@ -6,9 +6,10 @@ from typing import Any
 
 from gristmill.chat.chat import Chat
 from gristmill.chat.chat_events import ChatMode
+from gristmill.config.sections.chat_section import ChatConfig
 from gristmill.config.tree import Config, load_config
 from gristmill.errors import ConfigError
-from gristmill.rollout.compare_tasks import TaskAnswer, TaskAsked, TaskReport, compare_tasks
+from gristmill.rollout.compare_tasks import Judge, TaskAnswer, TaskAsked, TaskReport, compare_tasks
 from gristmill.runtime.runtime import Runtime
 from gristmill.serve.cli.terminal.safe_output import stderr
 
@@ -17,8 +18,9 @@ LIST_SECONDS = 20.0
 
 
 async def answer_tasks(
-    file: Path | None, tasks: Sequence[TaskAsked], arms: tuple[str, str], model: str | None, base_url: str | None, *, quiet: bool
-) -> TaskReport:
+    file: Path | None, tasks: Sequence[TaskAsked], arms: tuple[str, str], model: str | None, base_url: str | None, *, quiet: bool,
+    judge: Judge | None = None,
+) -> TaskReport:  # fmt: skip
     """Opens a runtime, and asks every question in both arms; each question is a conversation of its own, and is deleted after it.
 
     Raises:
@@ -44,7 +46,7 @@ async def answer_tasks(
             if not quiet:
                 stderr().print(f"question {number + 1} of {len(tasks)}: {arm}", style="dim")
 
-        return await compare_tasks(tasks, arms, answer, tell)
+        return await compare_tasks(tasks, arms, answer, tell, judge=judge)
 
 
 def _open_chat(
@@ -55,4 +57,9 @@ def _open_chat(
     if mode not in MODES:
         raise ConfigError(f"there is no arm {arm!r}: use one of [rollout.arms], or a mode ({', '.join(MODES)})")
     chosen = (settings.model if settings is not None else None) or model
-    return Chat(runtime, chosen, mode=mode, base_url=base_url, direct=direct)
+    told = config.chat if settings is None or settings.prompt is None else _replace_prompt(config, settings.prompt)
+    return Chat(runtime, chosen, mode=mode, base_url=base_url, direct=direct, config=told)
+
+
+def _replace_prompt(config: Config, prompt: str) -> ChatConfig:
+    return config.chat.model_copy(update={"instructions": prompt})

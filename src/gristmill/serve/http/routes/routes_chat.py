@@ -27,6 +27,8 @@ from gristmill.serve.http.shapes.chat_shapes import (
 )
 
 Id = Annotated[str, Path(min_length=1, max_length=128)]
+WHOLE, NOTHING = TurnAsked(), TurnNothing()
+"""The bodies of requests that have none."""
 _EVENTS = describe_stream(ChatEventView)
 ANSWER: dict[int | str, dict[str, Any]] = {
     200: {
@@ -67,7 +69,9 @@ def _add_turns(routes: APIRouter, door: HttpDoor) -> None:
         return await answer_whole(request, opened.decide(id, asked.approve, identity=who.identity))
 
     @routes.post("/chat/conversations/{id}/resume", tags=["chat"], responses=ANSWER)
-    async def resume_turn(id: Id, request: Request, asked: TurnAsked, who: Annotated[Principal, EXECUTE]) -> Response:  # noqa: A002
+    async def resume_turn(
+        id: Id, request: Request, who: Annotated[Principal, EXECUTE], asked: TurnAsked = WHOLE,  # noqa: A002
+    ) -> Response:  # fmt: skip
         """Continues a turn that failed, was stopped, was decided elsewhere, or whose process died; no call is repeated."""
         opened = open_chat(door)
         if wants_stream(request, asked.stream):
@@ -85,7 +89,7 @@ def _add_turns(routes: APIRouter, door: HttpDoor) -> None:
         return answer_stream(door, who, request, events)
 
     @routes.post("/chat/conversations/{id}/stop", tags=["chat"])
-    async def stop_turn(id: Id, _asked: TurnNothing, who: Annotated[Principal, EXECUTE]) -> StoppedView:  # noqa: A002
+    async def stop_turn(id: Id, who: Annotated[Principal, EXECUTE], _asked: TurnNothing = NOTHING) -> StoppedView:  # noqa: A002
         """Stops the running turn, its program included; it can be resumed."""
         return StoppedView(done=await open_chat(door).stop(id, identity=who.identity))
 
@@ -118,7 +122,7 @@ def _add_conversations(routes: APIRouter, door: HttpDoor) -> None:
         await open_chat(door).delete(id, identity=who.identity)
 
     @routes.post("/chat/conversations/{id}/undo", tags=["chat"])
-    async def undo_turn(id: Id, _asked: TurnNothing, who: Annotated[Principal, EXECUTE]) -> StoppedView:  # noqa: A002
+    async def undo_turn(id: Id, who: Annotated[Principal, EXECUTE], _asked: TurnNothing = NOTHING) -> StoppedView:  # noqa: A002
         """Forgets the last turn, so that the model does not see it; what its programs did stays done."""
         return StoppedView(done=await open_chat(door).undo(id, identity=who.identity))
 

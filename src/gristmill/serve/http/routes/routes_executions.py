@@ -6,18 +6,18 @@ from typing import Annotated, cast
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 
 from gristmill.errors import Busy, NotFound
-from gristmill.model import Identity, Json
+from gristmill.model import Identity, Json, Outcome
 from gristmill.runs.active_run import ActiveRun
 from gristmill.runs.idempotency import read_instance
 from gristmill.runs.kept_events import KeptEvent
-from gristmill.runs.start_run import store_outcome_again
+from gristmill.runs.start_run import RunRequest, begin_execution, refuse_if_running, store_outcome_again, wait_for_outcome
 from gristmill.runtime.values.audit_values import ACCEPTED, INTERRUPTED, AuditEntry, AuditFilter
 from gristmill.serve.access_tokens import Principal
 from gristmill.serve.http.http_door import HttpDoor
 from gristmill.serve.http.require_scopes import EXECUTE, EXECUTE_OR_READ, ListenerCheck
 from gristmill.serve.http.routes.event_stream import EventStream, describe_stream
 from gristmill.serve.http.run_viewer import build_viewer
-from gristmill.serve.http.shapes.api_shapes import ExecutionsView, ExecutionView
+from gristmill.serve.http.shapes.api_shapes import ExecutionsView, ExecutionView, RevertAsked
 from gristmill.serve.http.shapes.passed_shapes import RunEvent
 
 MOST_STREAMS = 200
@@ -51,7 +51,7 @@ def add_executions(routes: APIRouter, door: HttpDoor) -> None:
         """
         now = door.runs.list_running(build_viewer(who)) if after is None and word is None and status in (None, "running") else []
         running = [
-            _build_run_view(run) for run in now if session in (None, run.session) and caller in (None, run.identity.caller)
+            _build_run_view(run, who) for run in now if session in (None, run.session) and caller in (None, run.identity.caller)
         ]
         owner = who.identity if who.scopes.isdisjoint({"read", "admin"}) else None
         # An execution that another process accepted has an open record, whether it runs or was lost with that process.
@@ -77,8 +77,8 @@ def add_executions(routes: APIRouter, door: HttpDoor) -> None:
         if run is None or not build_viewer(who).may_see(run.identity):
             return await _find_recorded(door, id, who)
         if run.ended is None:
-            # Other callers see the code only after it was masked, in the record.
-            return _build_run_view(run).model_copy(update={"code": run.code} if run.identity == who.identity else {})
+            # Other callers see the code only after it was masked in the record.
+            return _build_run_view(run, who).model_copy(update={"code": run.code} if run.identity == who.identity else {})
         await store_outcome_again(door.served, run)
         return await _show_ended(door, run, who)
 
@@ -108,6 +108,23 @@ def add_executions(routes: APIRouter, door: HttpDoor) -> None:
         return EventStream(_stream_events(door, who.tenant, kept, ListenerCheck(door, request)))
 
 
+def add_revert(routes: APIRouter, door: HttpDoor) -> None:
+    """Adds the route that undoes an execution."""
+
+    @routes.post("/executions/{id}/revert", tags=["executions"])
+    async def revert(id: ExecutionId, asked: RevertAsked, who: Annotated[Principal, EXECUTE]) -> Outcome:  # noqa: A002
+        """Undoes what your execution wrote, as `policy.revert` says: an execution of its own, whose calls wait for approval."""
+        found = await door.runtime.prepare_revert(id, identity=who.identity)
+        await refuse_if_running(door.served, found.execution, who.identity)
+        limits = asked.limits.model_dump(exclude_none=True) if asked.limits else None
+        request = RunRequest(
+            identity=who.identity, code=found.code, resume=found.id, parent=found.execution, limits=limits,
+            title=f"undo of {found.execution}",
+        )  # fmt: skip
+        run, _ = await begin_execution(door.served, request)
+        return await wait_for_outcome(door.served, run)
+
+
 async def _stream_events(
     door: HttpDoor, tenant: str, events: AsyncGenerator[KeptEvent | None], is_known: ListenerCheck
 ) -> AsyncGenerator[bytes]:
@@ -130,7 +147,7 @@ async def _show_ended(door: HttpDoor, run: ActiveRun, who: Principal) -> Executi
     try:
         found = await _find_recorded(door, run.id, who)
     except NotFound:
-        return _build_run_view(run)  # it ended before anything was recorded
+        return _build_run_view(run, who)  # it ended before anything was recorded
     return found if run.outcome is None else found.model_copy(update={"outcome": run.outcome, "status": run.outcome.status})
 
 
@@ -173,9 +190,10 @@ async def _find_live_processes(door: HttpDoor, entries: Iterable[AuditEntry]) ->
     return frozenset([one for one in made_by if one is not None and await door.runtime.lives_elsewhere(one)])
 
 
-def _build_run_view(run: ActiveRun) -> ExecutionView:
+def _build_run_view(run: ActiveRun, who: Principal) -> ExecutionView:
     return ExecutionView(
-        id=run.id, status=run.status, session=run.session, caller=run.identity.caller, time=run.began, outcome=run.outcome
+        id=run.id, status=run.status, session=run.session, caller=run.identity.caller, time=run.began, outcome=run.outcome,
+        title=run.title if run.identity == who.identity else None,  # other callers see it only after it was masked
     )  # fmt: skip
 
 
@@ -200,7 +218,9 @@ def _build_record_view(entry: AuditEntry, elsewhere: frozenset[str] = frozenset(
 
 
 def _write_title(details: Mapping[str, Json]) -> str | None:
-    """Returns which tools an execution called, or wants to call: `crm.find x 3, crm.send`."""
+    """Returns what its caller calls an execution; else which tools it called, or wants to call: `crm.find x 3, crm.send`."""
+    if isinstance(given := details.get("title"), str) and given:
+        return given
     parts: list[str] = []
     for name, words in (("tools", ""), ("planned", "asks for ")):
         counts = details.get(name)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Response
 
 from gristmill.runtime.open.readiness import ReadinessProblem
+from gristmill.runtime.recording.show_waiting_plans import render_metrics
 from gristmill.serve.access_tokens import Principal
 from gristmill.serve.http.http_door import HttpDoor
 from gristmill.serve.http.json_logs import log_event
@@ -78,4 +79,6 @@ def add_metrics(routes: APIRouter, door: HttpDoor) -> None:
     @routes.get("/metrics", tags=["health"], response_class=Response, responses=METRICS_RESPONSE)
     async def metrics(_who: Annotated[Principal, OPERATOR]) -> Response:
         """Returns the metrics of all tenants for Prometheus."""
-        return Response(door.runtime.metrics.render(), media_type=door.runtime.metrics.content_type)
+        return Response(
+            await render_metrics(door.runtime.metrics, door.runtime.approvals), media_type=door.runtime.metrics.content_type
+        )

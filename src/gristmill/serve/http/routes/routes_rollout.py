@@ -56,6 +56,7 @@ def add_arms(routes: APIRouter, door: HttpDoor) -> None:
                 identity=who.identity, at=time.time(), failed=failed, measured=True, **fields,
             )  # fmt: skip
             door.rollouts.record_outcome(made)
+            door.runtime.metrics.count_turn(f"{who.identity.caller}/{asked.conversation}", used_code=asked.used_code)
             door.runtime.metrics.count_arm_outcome(choice.arm, failed=failed, seconds=asked.seconds)
         return Response(status_code=204)
 

@@ -95,6 +95,8 @@ class ExecuteRequest(_In):
     """How a response that is too long is shortened."""
     conversation: Name | None = None
     """The conversation that the token accounts count this execution to; without one, its session, or the execution alone."""
+    title: str = Field(default="", max_length=200)
+    """What you call this execution: lists show it instead of the tools that it called."""
 
     def asked_budget(self) -> Budget | None:
         """Converts the requested budget to the type that the runtime uses; None if none was requested."""
@@ -152,7 +154,7 @@ class ExecutionView(_Out):
     about: str | None = None
     """The first telling line of its code as recorded: an import of tools or skills, or the first line that is not an import."""
     title: str | None = None
-    """Which tools it called, and which it asks to call."""
+    """Its `title`, with masks; without one, which tools it called, and which it asks to call."""
     reason: str | None = None
     """Why it did not succeed: the telling line of its error, with masks."""
     code: str | None = None
@@ -171,6 +173,13 @@ class ExecutionsView(_Out):
     executions: list[ExecutionView]
     next: int | None = None
     """Pass this as `after` to get older ones; null on the last page."""
+
+
+class RevertAsked(_In):
+    """How an execution is undone."""
+
+    limits: AskedLimits | None = None
+    """Limits for the execution that undoes it."""
 
 
 class SessionAsked(_In):

@@ -65,6 +65,7 @@ def render_fields(outcome: Outcome) -> dict[str, Any]:
         "left_out": [{"part": left.part, "path": left.path, "tokens": left.tokens, "how": left.how} for left in outcome.left_out],
         "plan": describe_plan(outcome.plan) if outcome.plan else None,
         "replayed": outcome.replay.answered if outcome.replay else None,
+        "writes": [{"tool": write.tool, "made": write.made, "unknown": write.unknown} for write in outcome.writes],
         "tools_called": list(outcome.tools_called),
     }
     filled = {name: value for name, value in fields.items() if value not in (None, "", [], False)}

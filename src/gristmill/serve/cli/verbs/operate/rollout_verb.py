@@ -19,6 +19,7 @@ from gristmill.rollout.open_rollouts import open_rollouts
 from gristmill.rollout.rollout_state import RolloutState, Step
 from gristmill.rollout.rollouts import Rollouts
 from gristmill.rollout.simulate_rollout import Simulation, make_up_outcomes, simulate_rollout
+from gristmill.serve.cli.terminal.load_judge import load_judge
 from gristmill.serve.cli.terminal.print_tables import print_table
 from gristmill.serve.cli.terminal.safe_output import print_json
 from gristmill.serve.cli.terminal.show_rollout import (
@@ -201,6 +202,10 @@ def compare(
     model: Annotated[str | None, typer.Option("--model", "-m", help="The model; default is `chat.model`.")] = None,
     base_url: Annotated[str | None, typer.Option(help="The address of a service that speaks OpenAI's protocol.")] = None,
     worst: Annotated[int, typer.Option(help="How many of the cases that got worse are shown.", min=0)] = 10,
+    judge: Annotated[
+        str | None,
+        typer.Option(help="A Python function that says how right an answer is: FILE.py:FUNCTION or MODULE:FUNCTION."),
+    ] = None,
     json: Json = False,
     config: ConfigFile = None,
 ) -> None:
@@ -211,13 +216,13 @@ def compare(
     old, _, new = (part.strip() for part in arms.partition(","))
     if not old or not new or "," in new or old == new:
         raise Refused("--arms takes two arms, such as direct,code", rule="rollout.arms")
-    asked = read_tasks(tasks)
+    asked, judged_by = read_tasks(tasks), None if judge is None else load_judge(judge)
     if missing := [name for name in CHAT_PACKAGES if find_spec(name) is None]:
         raise ConfigError(f"{missing[0]} is not installed: run pip install 'gristmill[chat]'")
     # It loads LangChain, which is missing without the extra, and which the other verbs do not need.
     from gristmill.serve.cli.terminal.answer_tasks import answer_tasks
 
-    found = asyncio.run(answer_tasks(config, asked, (old, new), model, base_url, quiet=json))
+    found = asyncio.run(answer_tasks(config, asked, (old, new), model, base_url, quiet=json, judge=judged_by))
     if json:
         print_json(to_builtins(found))
         return

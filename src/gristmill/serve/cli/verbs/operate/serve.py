@@ -33,7 +33,7 @@ def serve(
     `http://127.0.0.1:8030`, MCP at `/mcp` and the dashboard at `/dashboard`. Requests from this machine need no token unless
     the environment variable GRISTMILL_TOKEN holds one; any other address needs tokens: see `gristmill tokens`.
 
-    Servers and policy rules that are changed in the configuration take effect within seconds, without a restart.
+    Servers, policy rules and the rollout that are changed in the configuration take effect within seconds, without a restart.
 
     Example: `gristmill serve --http --port 8030`
     """
