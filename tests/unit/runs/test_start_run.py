@@ -262,7 +262,7 @@ async def test_of_two_processes_with_the_same_key_one_executes(tmp_path: Path) -
             begun = [await begin_execution(runs, request(code="1", key=f"{KEY}{turn}")) for runs in (one, other)]
             told = await asyncio.gather(*(run.task for run, _ in begun), return_exceptions=True)
             # The other one is told that it runs elsewhere, or gets the same outcome if it has ended already.
-            outcomes = [each for each in told if isinstance(each, Outcome)]
+            outcomes = [forget_tokens(each) for each in told if isinstance(each, Outcome)]
             assert sum(not run.is_replayed for run, _ in begun if run.outcome is not None) == 1
             assert all(isinstance(each, Conflict) for each in told if not isinstance(each, Outcome))
             assert outcomes[1:] in ([], outcomes[:1])
