@@ -24,7 +24,7 @@ export function ChatPage() {
   const turns = useTurns(null, {
     onBegun: (id) => {
       setBegun(id);
-      // The page stays as it is; whoever reloads it gets the conversation.
+      // The page stays as it is; a reload shows the conversation.
       history.replaceState(null, "", linkTo("chat", id));
     },
     onEnded: () => undefined,

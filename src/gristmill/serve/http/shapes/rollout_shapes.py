@@ -28,7 +28,7 @@ class StepAsked(_In):
 
 
 class FeedbackAsked(_In):
-    """What somebody says about an answer."""
+    """What a user says about an answer."""
 
     id: Id
     """The id of the execution or of the turn, or the name of the conversation, whose last turn is meant then."""
@@ -36,7 +36,7 @@ class FeedbackAsked(_In):
     complaint: bool = False
     """Whether it is a complaint: guardrails count those."""
     accuracy: float | None = Field(default=None, ge=0, le=1)
-    """How right the answer was, from 0 to 1, where somebody or something judges it."""
+    """How right the answer was, from 0 to 1, where a person or a program judges it."""
     comment: str = Field(default="", max_length=2_000)
 
 

@@ -30,7 +30,7 @@ def dashboard(
 ) -> None:
     """Open the dashboard of a running service, signed in as the user of this machine, who may also approve.
 
-    The service must use the same store. The address holds a token: whoever has it can do what you can, until it expires.
+    The service must use the same store. The address holds a token: who has it can do what you can, until it expires.
 
     Example: `gristmill dashboard`
     """
