@@ -128,3 +128,5 @@ def test_the_health_check_of_the_image_is_content_and_sigterm_drains(service: Se
     service.engine.run("stop", "--time", "40", "gristmill")
     assert service.engine.run("inspect", "--format={{.State.ExitCode}}", "gristmill").stdout.strip() == "0"
     assert '"drained"' in service.engine.run("logs", "gristmill").stderr
+    service.engine.run("start", "gristmill")  # tests run in any order
+    service.wait_until_ready()

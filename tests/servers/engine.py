@@ -76,7 +76,7 @@ def start_engine() -> Generator[Engine]:
             process.terminate()
             process.wait(60)
             log.close()
-            subprocess.run(["umount", "--quiet", *map(str, place.glob("data/overlay2/*/merged"))], check=False)
+            _unmount(place)
 
 
 def import_base(engine: Engine, image: str) -> None:
