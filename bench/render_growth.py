@@ -19,6 +19,8 @@ exponent is the slope of time over history on logarithmic scales: 0 is flat, 1 g
 NOTES = """
 ## What is not flat
 
+- What is asked for grows itself: the longer histories are denser, so one session, one day and the records since yesterday hold
+  as many times more. Their accounts and their verifying take as long as what they hold.
 - `gristmill audit verify` without `--days` reads every record, because that is what it promises. With `--days N`
   (`GET /audit/verify?since=`) it begins at the last signed place before that time.
 - The account of a whole tenant without a time (`gristmill stats`, `GET /stats`) adds up every conversation on record, at most
