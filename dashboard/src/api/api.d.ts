@@ -1742,7 +1742,7 @@ export interface components {
         };
         /**
          * FeedbackAsked
-         * @description What somebody says about an answer.
+         * @description What a user says about an answer.
          */
         FeedbackAsked: {
             /**
@@ -1760,7 +1760,7 @@ export interface components {
             complaint: boolean;
             /**
              * Accuracy
-             * @description How right the answer was, from 0 to 1, where somebody or something judges it.
+             * @description How right the answer was, from 0 to 1, where a person or a program judges it.
              */
             accuracy?: number | null;
             /**
