@@ -4,8 +4,8 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
-from gristmill.model import Plan, PlannedCall
-from gristmill.serve.cli.terminal.safe_output import neutralize_text, style_parts
+from gristmill.model import Outcome, Plan, PlannedCall
+from gristmill.serve.cli.terminal.safe_output import neutralize_text, print_hints, stderr, style_parts, summarize_outcome
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,6 +22,18 @@ SHOWN_CHARACTERS = 300
 def find_cut_calls(plan: Plan) -> list[int]:
     """Returns the numbers of the calls that need approval and whose arguments are too long to be shown at first."""
     return [call.number for call in plan.calls if call.needs_approval and len(_encode_arguments(call)) > SHOWN_CHARACTERS]
+
+
+def print_ending(outcome: Outcome) -> None:
+    """Prints how an execution ended: its error, hints, what it did, and how to decide a plan that waits."""
+    if outcome.error:
+        stderr().print(neutralize_text(outcome.error), style="red")
+    print_hints(stderr(), outcome)
+    stderr().print(summarize_outcome(outcome), style="dim")
+    if outcome.status == "awaiting_approval" and outcome.plan is not None:
+        print_plan(stderr(), outcome.plan)
+        stderr().print(f"decide: gristmill approvals approve {outcome.plan.id}   (or deny, or --only 1,3)")
+        stderr().print(f"then:   gristmill run --resume {outcome.id}")
 
 
 def print_plan(console: "Console", plan: Plan, *, whole: bool = False) -> None:

@@ -15,13 +15,11 @@ from gristmill.runtime.runtime import Runtime
 from gristmill.serve.cli.terminal.safe_output import (
     neutralize_text,
     outcome_to_json,
-    print_hints,
     print_json,
     stderr,
     stdout,
-    summarize_outcome,
 )
-from gristmill.serve.cli.terminal.show_plan import PlanAnswer, ask_at_terminal, print_plan
+from gristmill.serve.cli.terminal.show_plan import PlanAnswer, ask_at_terminal, print_ending
 from gristmill.serve.cli.verb_options import WAIT_SECONDS, ConfigFile
 from gristmill.serve.problem_codes import STATUS_EXIT_CODES
 
@@ -141,14 +139,7 @@ async def _execute_and_print(config: Any, code: str | None, how: dict[str, Any],
         stdout().print(neutralize_text(_format_result(outcome.result)))
     for part in outcome.content:
         stderr().print(f"{part.type}, {part.mime_type}, {len(part.data):,} characters: --json prints it", style="dim")
-    if outcome.error:
-        stderr().print(neutralize_text(outcome.error), style="red")
-    print_hints(stderr(), outcome)
-    stderr().print(summarize_outcome(outcome), style="dim")
-    if outcome.status == "awaiting_approval" and outcome.plan is not None:
-        print_plan(stderr(), outcome.plan)
-        stderr().print(f"decide: gristmill approvals approve {outcome.plan.id}   (or deny, or --only 1,3)")
-        stderr().print(f"then:   gristmill run --resume {outcome.id}")
+    print_ending(outcome)
     return outcome
 
 
