@@ -19,7 +19,7 @@ MOOD = {
         -1,
     ),
 }
-"""Words that tell how somebody feels: enough for figures, not for a judgement of one person."""
+"""Words that tell how a customer feels: enough for figures, not for a judgement of one person."""
 _GROUPS = {
     "total": "'total'", "topic": "topic", "channel": "channel", "agent": "agent", "day": "substr(started, 1, 10)",
     "month": "substr(started, 1, 7)",

@@ -1,6 +1,6 @@
 """``python -m examples.omniops.schedule``: the sync with the supplier, every day through the gateway, or once with ``--once``.
 
-Without ``--apply`` it compares and shows. With it every difference is written, after somebody has approved it:
+Without ``--apply`` it compares and shows. With it every difference is written, after a person has approved it:
 ``gristmill approvals``.
 """
 

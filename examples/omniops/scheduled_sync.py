@@ -16,7 +16,7 @@ from gristmill.atomic_file import write_atomically
 
 FIRST_RETRY = timedelta(minutes=1)
 WAITING_CHECK = timedelta(minutes=5)
-"""How often it is looked whether somebody approved what waits."""
+"""How often it is looked whether a person has approved what waits."""
 LONGEST_SLEEP = timedelta(minutes=10)
 """A machine may sleep, and its clock may be set: the time is looked at this often."""
 MOST_RUNS = 50

@@ -37,7 +37,7 @@ Domain = Literal["orders", "products", "sales"]
 
 
 class Message(BaseModel):
-    """What somebody of the support writes about a customer; ``conversation`` goes on with one."""
+    """What a person of the support writes about a customer; ``conversation`` goes on with one."""
 
     model_config = ConfigDict(extra="forbid")
     message: str = Field(min_length=1, max_length=20_000, pattern=r"\S")

@@ -62,6 +62,23 @@ def test_whoever_watches_hears_of_every_step() -> None:
     assert told == [1, 1]
 
 
+def test_a_run_that_has_ended_holds_no_task_and_no_events_to_wait_for() -> None:
+    async def use() -> None:
+        runs = RunRegistry(ShelfRules(seconds=10.0, most=10, bytes=1_000_000), background=1)
+        one = ActiveRun(id="one", identity=Identity(tenant="t", caller="a"), session=None, began=0.0)
+        one.task = asyncio.create_task(asyncio.sleep(0, OUTCOME))
+        runs.admit(one)
+        task = weakref.ref(one.task)
+        await one.task
+        runs.mark_ended(one)
+        await asyncio.sleep(0)
+        assert task() is None
+        assert not [each for each in gc.get_referents(one.events, one.questions) if isinstance(each, asyncio.Event)]
+        assert one.outcome == OUTCOME
+
+    asyncio.run(use())
+
+
 def test_what_last_ended_is_known_of_whoever_may_see_it_as_long_as_it_is_kept() -> None:
     now = [0.0]
 
